@@ -10,6 +10,7 @@ mod measure;
 mod mode;
 mod ncp;
 mod nfs;
+mod nfs_v4;
 mod proxy;
 mod share_list;
 mod smb;
@@ -41,7 +42,7 @@ fn every_run_at_a_hostile_server_ends_in_time_and_in_bounded_memory() {
     let only = std::env::var("SHAREBENCH_TEST_ONLY").unwrap_or_default();
     let columns = ["server", "what it does"].into_iter().chain(Command::ALL.map(Command::name));
     let mut table = Outcomes::new("hostile-servers.md", &columns.collect::<Vec<_>>());
-    let all: Vec<Mode> = [nfs::MODES.to_vec(), smb::modes(), ncp::modes()].concat();
+    let all: Vec<Mode> = [nfs::MODES.to_vec(), nfs_v4::modes(), smb::modes(), ncp::modes()].concat();
     let is_wanted = |mode: &Mode| {
         let name = format!("{}: {}", mode.protocol.name(), mode.what);
         name.contains(&only) && need::met(&name, mode.needs())

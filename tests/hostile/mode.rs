@@ -12,6 +12,12 @@ use crate::proxy::{Answer, Distort, Exchange, Framing, Greet, HostileProxy};
 pub enum Protocol {
     /// NFS and MOUNT over TCP.
     Nfs,
+    /// NFS 4.0.
+    Nfs40,
+    /// NFS 4.1.
+    Nfs41,
+    /// NFS 4.2.
+    Nfs42,
     /// The port mapper over TCP.
     Portmapper,
     /// SMB without encryption.
@@ -33,6 +39,9 @@ impl Protocol {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Nfs => "NFS and MOUNT",
+            Self::Nfs40 => "NFS 4.0",
+            Self::Nfs41 => "NFS 4.1",
+            Self::Nfs42 => "NFS 4.2",
             Self::Portmapper => "port mapper",
             Self::Smb => "SMB",
             Self::EncryptedSmb => "encrypted SMB",
@@ -45,7 +54,13 @@ impl Protocol {
 
     const fn framing(self) -> Framing {
         match self {
-            Self::Nfs | Self::Portmapper | Self::Smb | Self::EncryptedSmb => Framing::Prefix,
+            Self::Nfs
+            | Self::Nfs40
+            | Self::Nfs41
+            | Self::Nfs42
+            | Self::Portmapper
+            | Self::Smb
+            | Self::EncryptedSmb => Framing::Prefix,
             Self::OpenedSmb => Framing::OpenedSmb,
             Self::NcpTcp => Framing::Ncp,
             Self::NcpUdp | Self::NcpIpx => Framing::Datagrams,
@@ -54,7 +69,7 @@ impl Protocol {
 
     const fn server_port(self, served: &Served) -> u16 {
         match self {
-            Self::Nfs | Self::Portmapper => served.nfs_port,
+            Self::Nfs | Self::Nfs40 | Self::Nfs41 | Self::Nfs42 | Self::Portmapper => served.nfs_port,
             Self::Smb | Self::EncryptedSmb | Self::OpenedSmb => served.smb_port,
             Self::NcpTcp | Self::NcpUdp => served.ncp_port,
             Self::NcpIpx => served.ipx_port,
@@ -118,7 +133,11 @@ impl Mode {
     /// What `--timeout` allows. Only what waits for it is short: the others must reach their end on any machine, because
     /// the exit code would otherwise depend on its speed.
     pub const fn timeout_s(&self) -> u64 {
-        if self.is_slow { 20 } else { 60 }
+        match self.protocol {
+            Protocol::Nfs40 | Protocol::Nfs41 | Protocol::Nfs42 if self.is_slow => 6,
+            _ if self.is_slow => 20,
+            _ => 60,
+        }
     }
 
     /// Requirements of the machine.
@@ -144,6 +163,10 @@ impl Mode {
         let url = match self.protocol {
             Protocol::Nfs => {
                 format!("nfs://127.0.0.1:{port}{}/{directory}?mountport={port}", Served::EXPORT)
+            }
+            Protocol::Nfs40 | Protocol::Nfs41 | Protocol::Nfs42 => {
+                let version = self.protocol.name().trim_start_matches("NFS ");
+                format!("nfs://127.0.0.1:{port}{}/{directory}?vers={version}", Served::EXPORT)
             }
             Protocol::Portmapper => format!("nfs://{}{}/{directory}", at.0, Served::EXPORT),
             Protocol::Smb => format!("smb://{user}@127.0.0.1:{port}/share/{directory}"),

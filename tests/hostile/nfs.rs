@@ -11,7 +11,7 @@ use crate::proxy::{Answer, Exchange};
 /// Bit of a fragment header that marks the last fragment.
 const LAST: u32 = 0x8000_0000;
 /// Bytes of an accepted reply before its result: fragment header, xid, type, status, verifier, status (RFC 5531, 9).
-const RESULT: usize = 28;
+pub const RESULT: usize = 28;
 /// Entries of a page of an endless directory.
 const PAGE_ENTRIES: u64 = 2000;
 const NFS3ERR_STALE: u32 = 70;
@@ -207,11 +207,11 @@ pub const MODES: &[Mode] = &[
     Mode::slow(Portmapper, "an answer at one byte every 0.4 s", |at| Answer::Drip(at.reply)),
 ];
 
-fn word(bytes: &[u8], at: usize) -> u32 {
+pub fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).map_or(0, |word| u32::from_be_bytes([word[0], word[1], word[2], word[3]]))
 }
 
-fn words(words: &[u32]) -> Vec<u8> {
+pub fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
@@ -220,11 +220,11 @@ fn headed(header: u32, body: &[u8]) -> Vec<u8> {
 }
 
 /// A record of one fragment.
-fn record(body: &[u8]) -> Vec<u8> {
+pub fn record(body: &[u8]) -> Vec<u8> {
     headed(LAST | body.len() as u32, body)
 }
 
-fn xid(reply: &[u8]) -> u32 {
+pub fn xid(reply: &[u8]) -> u32 {
     word(reply, 4)
 }
 
@@ -236,7 +236,7 @@ fn patched(mut reply: Vec<u8>, at: usize, value: u32) -> Vec<u8> {
 }
 
 /// An accepted reply with another result.
-fn replaced(reply: &[u8], result: &[u8]) -> Answer {
+pub fn replaced(reply: &[u8], result: &[u8]) -> Answer {
     Answer::Send(record(&[&words(&[xid(reply), 1, 0, 0, 0, 0]), result].concat()))
 }
 
@@ -245,7 +245,7 @@ fn granted(reply: &[u8], port: u32) -> Vec<u8> {
 }
 
 /// Program and procedure of the call.
-fn called(at: &Exchange<'_>) -> (u32, u32) {
+pub fn called(at: &Exchange<'_>) -> (u32, u32) {
     (word(at.request, 16), word(at.request, 24))
 }
 

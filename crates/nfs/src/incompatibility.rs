@@ -31,6 +31,14 @@ pub enum Incompatibility {
     /// The port belongs to a server of another protocol.
     #[error("the server speaks {0}, not NFS")]
     OtherProtocol(PeerProtocol),
+    /// The export accepts the credentials of this client, but not without TLS, or a certificate of the client.
+    #[error("{export} accepts these credentials over TLS only; set xprtsec={xprtsec}")]
+    NeedsTls {
+        /// The export.
+        export: String,
+        /// What the URL has to request.
+        xprtsec: &'static str,
+    },
     /// The export does not accept the credentials of this client.
     #[error(
         "{}: {export} accepts sec={}, and the URL selects sec={}",
@@ -67,6 +75,7 @@ impl Incompatibility {
             Self::OtherVersions { .. } => UrlPart::Option("vers"),
             Self::NoNfs(_) | Self::OtherProtocol(_) => UrlPart::Port,
             Self::NoUdp(_) => UrlPart::Option("proto"),
+            Self::NeedsTls { .. } => UrlPart::Option("xprtsec"),
             Self::NoMount(_) => UrlPart::Option("mountport"),
             Self::Flavors { .. } => UrlPart::Share,
         }
@@ -96,6 +105,8 @@ mod tests {
             "Kerberos only: /srv accepts sec=krb5:krb5i, and the URL selects sec=sys"
         );
         assert!(flavors(&[0]).starts_with("no common security flavor: /srv accepts sec=none"));
+        let tls = Incompatibility::NeedsTls { export: "/srv".into(), xprtsec: "tls" };
+        assert!(tls.to_string().ends_with("over TLS only; set xprtsec=tls"));
         assert_eq!(Incompatibility::of_peer(PeerProtocol::OncRpc), None);
         let smb = Incompatibility::of_peer(PeerProtocol::Smb).unwrap();
         assert_eq!(smb.to_string(), "the server speaks SMB, not NFS");

@@ -54,6 +54,7 @@ pub use ncp::{
 };
 pub use nfs::{NfsServer, NfsServerCounts, NfsServerOptions, NfsTls};
 pub use servers::{EmbeddedServers, ServeOptions};
+pub use sharebench_ncp::server::StateBudget;
 pub use smb::{Protection, SmbServer, SmbServerOptions, WriteTimes};
 pub use stored_data::StoredData;
 pub use volume::{

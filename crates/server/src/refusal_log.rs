@@ -1,18 +1,22 @@
-//! Lines about clients that a server refuses because it is at its connection limit.
+//! Lines about what servers refuse because they are at a limit: connections, or memory for the state of clients.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use sharebench_ncp::server::StateBudget;
 
 use crate::front_end::EventLog;
 
 /// Shortest time between two lines.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// Counts the clients that a server refuses at its limit, and writes the first one and then a sum at most once per
-/// [`INTERVAL`], so that a flood of clients does not become a flood of lines.
+/// Counts the clients or requests that a server refuses at its limit, and writes the first one and then a sum at most once
+/// per [`INTERVAL`], so that a flood of them does not become a flood of lines.
 #[derive(Debug)]
 pub(crate) struct RefusalLog {
     protocol: &'static str,
+    /// What is refused, in the singular.
+    what: &'static str,
     /// The limit with its unit and its flag.
     limit: String,
     log: EventLog,
@@ -31,10 +35,17 @@ struct Counts {
 impl RefusalLog {
     /// A log of the server of `protocol` with this limit: a number with its unit and its flag.
     pub(crate) fn new(protocol: &'static str, limit: String, log: EventLog) -> Self {
-        Self { protocol, limit, log, start: Instant::now(), counts: Mutex::default() }
+        Self { protocol, what: "client", limit, log, start: Instant::now(), counts: Mutex::default() }
     }
 
-    /// Counts a refused client.
+    /// A budget of all servers of a volume for the state of their clients, which logs the requests that exceed it.
+    pub(crate) fn state_budget(limit: usize, log: EventLog) -> StateBudget {
+        let limit_text = format!("{} MiB for the state of clients", limit >> 20);
+        let refusals = Self { what: "request", ..Self::new("serve", limit_text, log) };
+        StateBudget::new(limit, move || refusals.note())
+    }
+
+    /// Counts a refused client or request.
     pub(crate) fn note(&self) {
         self.note_at(self.start.elapsed());
     }
@@ -58,10 +69,10 @@ impl RefusalLog {
         let refused = std::mem::take(&mut counts.refused);
         counts.written = Some(now);
         drop(counts);
-        let clients = if refused == 1 { "client" } else { "clients" };
+        let plural = if refused == 1 { "" } else { "s" };
         self.log.write(&format!(
-            "{}: refused {refused} {clients}: the server is at its limit of {}",
-            self.protocol, self.limit
+            "{}: refused {refused} {}{plural}: the server is at its limit of {}",
+            self.protocol, self.what, self.limit
         ));
     }
 }
@@ -92,5 +103,20 @@ mod tests {
             "nfs: refused 3 clients: the server is at its limit of 8 clients (--max-clients)",
         ];
         assert_eq!(*lines.lock().unwrap(), expected);
+    }
+
+    #[test]
+    fn an_exhausted_budget_is_one_line() {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let log = {
+            let lines = Arc::clone(&lines);
+            EventLog::new(move |line| lines.lock().unwrap().push(line.to_owned()))
+        };
+        let budget = RefusalLog::state_budget(1 << 20, log);
+        let charge = budget.charge(1 << 20);
+        assert!(charge.is_some() && (0..1000).all(|_| budget.charge(1).is_none()));
+        let expected =
+            "serve: refused 1 request: the server is at its limit of 1 MiB for the state of clients";
+        assert_eq!(*lines.lock().unwrap(), [expected]);
     }
 }

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use sharebench_gss::AcceptorKeys;
 use sharebench_ncp::security::level::Level;
-use sharebench_ncp::server::Watchdog;
+use sharebench_ncp::server::{StateBudget, Watchdog};
 use sharebench_target::Secret;
 
 use crate::front_end::{EventLog, FrontEnd, ServeError};
 use crate::read_only::ReadOnlyVolume;
+use crate::refusal_log::RefusalLog;
 use crate::volume_view::VolumeView;
 use crate::{
     BinderyProfile, ChangeReports, CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer,
@@ -107,7 +108,7 @@ impl Default for ServeOptions {
 
 impl ServeOptions {
     /// Options of the SMB server, which observes what the others change.
-    fn smb_server(&self, changes: ChangeReports) -> SmbServerOptions {
+    fn smb_server(&self, changes: ChangeReports, budget: &StateBudget) -> SmbServerOptions {
         let others = self.nfs.or(self.ncp).or(self.ncp_ipx).is_some() || self.ncp_ether.is_some();
         let smb = SmbServerOptions {
             share: self.name.clone(),
@@ -120,6 +121,7 @@ impl ServeOptions {
             // NFS and NCP do not wait for the data that an SMB client would have to write back first.
             exclusive: !others,
             changes,
+            budget: budget.clone(),
             log: self.log.clone(),
             ..SmbServerOptions::default()
         };
@@ -128,12 +130,13 @@ impl ServeOptions {
     }
 
     /// Options of the NFS server, which observes what the others change.
-    fn nfs_server(&self, changes: ChangeReports) -> NfsServerOptions {
+    fn nfs_server(&self, changes: ChangeReports, budget: &StateBudget) -> NfsServerOptions {
         let nfs = NfsServerOptions {
             export: format!("/{}", self.name),
             expose: self.expose_nfs,
             state: self.nfs_state.clone(),
             changes,
+            budget: budget.clone(),
             keys: self.keys.clone(),
             tls: self.nfs_tls.clone(),
             udp: self.nfs_udp,
@@ -145,7 +148,7 @@ impl ServeOptions {
     }
 
     /// Options of the NCP servers.
-    fn ncp_server(&self) -> NcpServerOptions {
+    fn ncp_server(&self, budget: StateBudget) -> NcpServerOptions {
         let ncp = NcpServerOptions {
             volume: self.name.clone(),
             accounts: self.accounts.clone(),
@@ -156,6 +159,7 @@ impl ServeOptions {
             bindery_profiles: self.bindery_profiles.clone(),
             watchdog: self.ncp_watchdog,
             log_logins: self.log_logins,
+            budget,
             log: self.log.clone(),
             ..NcpServerOptions::default()
         };
@@ -185,9 +189,10 @@ impl EmbeddedServers {
         } else {
             Arc::clone(volume)
         };
+        let budget = RefusalLog::state_budget(StateBudget::DEFAULT_BYTES, options.log.clone());
         let smb_changes = options.smb.map(|_| ChangeReports::default());
         let nfs_changes = options.nfs.map(|_| ChangeReports::default());
-        // Only NFSv4 serves links, and what the clients of one server cache ends with a change over another.
+        // Only NFS serves links, and what the clients of one server cache ends with a change over another.
         let view = |links, others: &[&Option<ChangeReports>]| -> Arc<dyn Volume> {
             let reports: Vec<_> = others.iter().copied().flatten().cloned().collect();
             if reports.is_empty() {
@@ -197,14 +202,14 @@ impl EmbeddedServers {
             }
         };
         if let Some(addr) = options.smb {
-            let smb = options.smb_server(smb_changes.clone().unwrap_or_default());
+            let smb = options.smb_server(smb_changes.clone().unwrap_or_default(), &budget);
             servers.front_ends.push(Box::new(SmbServer::start(addr, view(false, &[&nfs_changes]), smb)?));
         }
         if let Some(addr) = options.nfs {
-            let nfs = options.nfs_server(nfs_changes.clone().unwrap_or_default());
+            let nfs = options.nfs_server(nfs_changes.clone().unwrap_or_default(), &budget);
             servers.front_ends.push(Box::new(NfsServer::start(addr, view(true, &[&smb_changes]), nfs)?));
         }
-        let ncp = options.ncp_server();
+        let ncp = options.ncp_server(budget);
         let plain = view(false, &[&smb_changes, &nfs_changes]);
         if let Some(addr) = options.ncp {
             servers.front_ends.push(Box::new(NcpServer::start(addr, Arc::clone(&plain), ncp.clone())?));

@@ -47,6 +47,12 @@ pub enum TlsError {
     /// No trusted authority has signed the certificate.
     #[error("the certificate of the server is untrusted: no trusted authority has signed it")]
     Untrusted,
+    /// The certificate is that of an authority, which TLS does not accept for a server.
+    #[error(
+        "the certificate of the server is that of an authority (CA:TRUE), such as `openssl req -x509` makes by default; \
+         make it with `-addext basicConstraints=critical,CA:FALSE`, or sign one for the server with it"
+    )]
+    Authority,
     /// The certificate is for another server.
     #[error("the certificate is not for '{host}' but for {names}")]
     WrongName {
@@ -126,6 +132,10 @@ impl TlsError {
             }
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => Self::Expired,
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => Self::NotYetValid,
+            // The library's own type is in a crate that this one does not use.
+            CertificateError::Other(other) if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+                Self::Authority
+            }
             other => Self::Certificate(other.to_string()),
         }
     }

@@ -1,6 +1,6 @@
 //! TLS for RPC connections (RFC 9289), for the NFS client and the NFS server.
 //!
-//! Both sides accept TLS 1.3 with the protocol name `sunrpc` only, and read certificates and keys from PEM files. The client
+//! Both sides accept TLS 1.3 only, with the protocol name `sunrpc` or, as many peers do, with none. They read certificates and keys from PEM files. The client
 //! verifies the certificate of the server by the name or the address of the URL, and may prove who it is with a certificate of
 //! its own. Sessions are not resumed and no early data is sent, so that every connection costs a full handshake, whatever
 //! connections were before it.

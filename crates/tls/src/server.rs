@@ -46,15 +46,10 @@ impl ServerTls {
         Ok(Self(Arc::new(config)))
     }
 
-    /// Performs the handshake with a client. A client that does not name the protocol of RPC is rejected (RFC 9289, 5.1).
+    /// Performs the handshake with a client. A client that offers other protocols only is rejected. One that offers none is
+    /// accepted, such as tlshd of Linux, although RFC 9289, 5.1 requires the name.
     pub async fn accept(&self, tcp: TcpStream) -> io::Result<TlsStream> {
         let stream = TlsAcceptor::from(Arc::clone(&self.0)).accept(Socket::new(tcp)).await?;
-        if stream.get_ref().1.alpn_protocol() != Some(ALPN) {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "the client does not offer the protocol sunrpc",
-            ));
-        }
         Ok(TlsStream::new(stream, ""))
     }
 }

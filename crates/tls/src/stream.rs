@@ -47,6 +47,12 @@ impl TlsStream {
         suite.map_or_else(String::new, |suite| format!("{:?}", suite.suite()))
     }
 
+    /// Name of the protocol that both sides agreed on; none if the peer names none.
+    pub fn protocol(&self) -> Option<String> {
+        let protocol = self.stream.get_ref().1.alpn_protocol()?;
+        Some(String::from_utf8_lossy(protocol).into_owned())
+    }
+
     /// True if bytes wait that [`Self::poll_flush`](AsyncWrite::poll_flush) sends.
     pub fn is_unflushed(&self) -> bool {
         self.unflushed

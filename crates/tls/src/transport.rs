@@ -36,11 +36,11 @@ impl Stream {
         }
     }
 
-    /// Name of the cipher suite; none without TLS.
-    pub fn cipher(&self) -> Option<String> {
+    /// The connection under TLS; none without TLS.
+    pub fn tls(&self) -> Option<&TlsStream> {
         match self {
             Self::Plain(_) => None,
-            Self::Tls(tls) => Some(tls.cipher()),
+            Self::Tls(tls) => Some(tls),
         }
     }
 

@@ -52,6 +52,8 @@ declare! {
     Xprtsec = "xprtsec", Setting, "xprtsec";
     /// Cipher suite of TLS.
     TlsCipher = "tls_cipher", Setting, "TLS cipher";
+    /// Protocol that both sides of TLS have named (ALPN): `sunrpc` or `none`.
+    TlsProtocol = "tls_protocol", Condition, "TLS protocol";
     /// True if NCP requests are signed.
     Signed = "signed", Setting, "signature";
     /// Signature level of the NCP client, 0 to 3: what it requests or accepts.

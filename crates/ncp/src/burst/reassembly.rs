@@ -3,6 +3,9 @@
 use super::MAX_HOLES;
 use crate::wire::burst::Missing;
 
+/// Maximum number of separate ranges of a burst that have arrived.
+const MAX_PARTS: usize = 256;
+
 /// An incoming burst: the bytes received so far and the ranges that are still missing.
 ///
 /// A client creates one for the reply to its burst, a server for each incoming burst. Fragments may arrive in any
@@ -48,6 +51,10 @@ impl Reassembly {
         {
             start = start.min(low.0);
             end = end.max(high.1);
+        }
+        // Real fragments are in few ranges; one more would make them cost more than the burst.
+        if first == after && self.parts.len() >= MAX_PARTS {
+            return;
         }
         // Ranges that touch are merged, so that a complete burst is exactly one range.
         self.parts.splice(first..after, [(start, end)]);

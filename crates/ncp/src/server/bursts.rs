@@ -167,6 +167,11 @@ impl<V: Volume, W: Environment> Server<V, W> {
         let welcome = connection.user.is_some();
         let ours =
             |burst: &&mut ServerBurst| welcome && packet.fields.destination == burst.connection.local_id;
+        let more = connection.burst.as_ref().map_or(0, |burst| burst.further_bytes(&packet));
+        if more > 0 && !connection.charge(more) {
+            // The client sends it again.
+            return PendingWork::Done;
+        }
         let Some(burst) = connection.burst.as_mut().filter(ours) else { return PendingWork::Done };
         // The receiver of a burst determines its pace: it states the gap in its own packets
         // (docs/protocols/ncp.md 4.5).
@@ -193,6 +198,12 @@ impl<V: Volume, W: Environment> Server<V, W> {
             burst.send(&fragments, out);
         }
         connection.burst = Some(burst);
+        // Without memory for it, the reply is sent once.
+        if !connection.charge(0)
+            && let Some(last) = connection.burst.as_mut().and_then(|burst| burst.last.as_mut())
+        {
+            last.bytes = Vec::new();
+        }
     }
 }
 
@@ -208,6 +219,19 @@ pub enum PendingWork {
 }
 
 impl ServerBurst {
+    /// Bytes that a packet would make it keep.
+    fn further_bytes(&self, packet: &BurstPacket<'_>) -> usize {
+        let known = self.incoming.as_ref().is_some_and(|(number, _)| *number == packet.fields.burst);
+        if known { 0 } else { (packet.fields.total as usize).min(MAX_BURST) }
+    }
+
+    /// Bytes of the burst that is incomplete and of the last reply.
+    pub fn bytes(&self) -> usize {
+        let incoming = self.incoming.as_ref().map_or(0, |(_, burst)| burst.total());
+        let last = self.last.as_ref().map_or(0, |last| last.bytes.len());
+        2 * size_of::<Self>() + incoming + last
+    }
+
     /// Processes a packet; true when it completes a burst.
     fn take(&mut self, packet: &BurstPacket<'_>, now: Duration, out: &mut Datagrams) -> bool {
         let fields = packet.fields;

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::bursts::ServerBurst;
+use super::connection_table::ConnectionSlot;
 use super::lock_tables::{LockTables, WaitingRequests};
 use super::locks::PendingLock;
 use super::logical_records::LogicalRecordLog;
 use super::login_throttle::LoginSource;
 use super::record_log::RecordLog;
 use super::semaphores::SemaphoreHandles;
+use super::state_budget::{ENTRY_BYTES, StateCharge};
 use super::volume::Node;
 use crate::security::signature::Signer;
 use crate::wire::dos::access;
@@ -23,6 +25,10 @@ const MAX_FILES: usize = 1024;
 const MAX_POSITIONS: usize = 256;
 /// The largest number of classic searches of a connection; a new one replaces the oldest.
 const MAX_SEARCHES: usize = 64;
+/// Bytes of a connection without tables, with what the server has of it.
+const CONNECTION_BYTES: usize = size_of::<ConnectionSlot>() + 4 * ENTRY_BYTES;
+/// Bytes of an open file, with what is kept of its node.
+const FILE_BYTES: usize = size_of::<OpenFile>() + 256;
 /// Data bytes per call before negotiation (docs/protocols/ncp.md 2.2).
 const DEFAULT_BUFFER: u16 = 512;
 
@@ -111,6 +117,7 @@ pub struct Connection {
     next_search: usize,
     positions: VecDeque<(u16, SearchPosition)>,
     next_position: u16,
+    charge: StateCharge,
 }
 
 /// The position of a search.
@@ -123,11 +130,12 @@ pub struct SearchPosition {
 }
 
 impl Connection {
-    /// Creates a connection that nobody has logged in to.
-    pub fn new(number: u16, source: LoginSource, locks: &LockTables) -> Self {
+    /// Creates a connection that nobody has logged in to; none if there is no memory for it.
+    pub fn new(number: u16, source: LoginSource, locks: &LockTables) -> Option<Self> {
+        let charge = locks.budget.charge(CONNECTION_BYTES)?;
         let records = RecordLog::new(Arc::clone(&locks.open_files));
         let owner = records.owner();
-        Self {
+        Some(Self {
             number,
             source,
             last: None,
@@ -153,7 +161,23 @@ impl Connection {
             next_search: 0,
             positions: VecDeque::new(),
             next_position: 0,
-        }
+            charge,
+        })
+    }
+
+    /// Bytes of the tables and of the last reply, without what is locked.
+    fn bytes(&self) -> usize {
+        let files = self.files.len() * FILE_BYTES;
+        let handles = self.handles.len() * (2 * size_of::<(VolumeNode, Option<u8>)>() + 8);
+        let searches = self.searches.len() * 2 * size_of::<VolumeNode>();
+        let positions = self.positions.len() * 2 * size_of::<(u16, SearchPosition)>();
+        let burst = self.burst.as_ref().map_or(0, ServerBurst::bytes);
+        CONNECTION_BYTES + files + handles + searches + positions + burst + self.last_answer.capacity()
+    }
+
+    /// Charges what there is and `more` bytes; false if the budget has less. With 0 it returns what is no longer needed.
+    pub fn charge(&mut self, more: usize) -> bool {
+        self.charge.resize(self.bytes() + more)
     }
 
     /// Fails when no more files can be opened.
@@ -165,6 +189,9 @@ impl Connection {
     /// access conflicts with another open.
     pub fn add_file(&mut self, file: OpenFile) -> Result<ShortHandle, Completion> {
         self.check_file_limit()?;
+        if !self.charge(FILE_BYTES) {
+            return Err(Completion::ServerOutOfMemory);
+        }
         self.records.open_files().open(file.place, self.records.owner(), file.access)?;
         loop {
             // Any handle but zero is valid (docs/protocols/ncp.md 3.1). Numbers in use are skipped,
@@ -211,7 +238,7 @@ impl Connection {
     /// Allocates a directory handle, for one task or until it is freed.
     pub fn add_handle(&mut self, directory: VolumeNode, task: Option<u8>) -> Result<u8, Completion> {
         let free = (1..=u8::MAX).find(|handle| !self.handles.contains_key(handle));
-        let handle = free.ok_or(Completion::NoDirectoryHandles)?;
+        let handle = free.filter(|_| self.charge(ENTRY_BYTES)).ok_or(Completion::NoDirectoryHandles)?;
         self.handles.insert(handle, (directory, task));
         Ok(handle)
     }
@@ -237,7 +264,9 @@ impl Connection {
     /// Stores the directory of a search by 0x3E and returns its two-byte id.
     pub fn add_search(&mut self, directory: VolumeNode) -> [u8; 2] {
         // A ring: the client states no end of a search, so old ones are replaced instead of refused.
-        let id = self.next_search % MAX_SEARCHES;
+        let full = self.searches.len() >= MAX_SEARCHES || !self.charge(ENTRY_BYTES);
+        let max = if full { self.searches.len().max(1) } else { MAX_SEARCHES };
+        let id = self.next_search % max;
         self.next_search = id + 1;
         if let Some(place) = self.searches.get_mut(id) {
             *place = directory;
@@ -257,7 +286,7 @@ impl Connection {
     pub fn add_position(&mut self, position: SearchPosition) -> u16 {
         // FFFF means the start of a search (docs/protocols/ncp.md 3.2).
         self.next_position = self.next_position % (u16::MAX - 1) + 1;
-        if self.positions.len() >= MAX_POSITIONS {
+        if self.positions.len() >= MAX_POSITIONS || !self.charge(2 * ENTRY_BYTES) {
             self.positions.pop_front();
         }
         self.positions.push_back((self.next_position, position));
@@ -294,6 +323,7 @@ impl Connection {
         self.handles.clear();
         self.searches.clear();
         self.positions.clear();
+        self.charge(0);
     }
 }
 
@@ -313,7 +343,7 @@ mod tests {
     #[test]
     fn connection_tables_are_bounded_and_task_end_releases_its_entries() {
         let locks = LockTables::default();
-        let mut connection = Connection::new(1, LoginSource::Unknown, &locks);
+        let mut connection = Connection::new(1, LoginSource::Unknown, &locks).unwrap();
         let file = OpenFile { place: ROOT, access: access::READ, task: 1 };
         for _ in 0..MAX_FILES {
             assert_ne!(connection.add_file(file).unwrap().0, [0; 4]);

@@ -141,7 +141,7 @@ impl ConnectionTable {
         }
         let number = (1..=self.limit).find(|number| !self.numbers.contains_key(number))?;
         let known = ConnectionSlot {
-            connection: Mutex::new(Connection::new(number, peer.into(), &self.locks)),
+            connection: Mutex::new(Connection::new(number, peer.into(), &self.locks)?),
             number,
             transport,
             heard_ms: AtomicU64::new(0),

@@ -7,6 +7,7 @@ use super::logical_records::LogicalRecordTable;
 use super::open_files::OpenFileTable;
 use super::options::Environment;
 use super::semaphores::SemaphoreTable;
+use super::state_budget::StateBudget;
 
 /// Counts the requests that wait for a lock or a semaphore, and notifies the environment when one of them may
 /// continue.
@@ -54,7 +55,7 @@ impl Drop for WaiterGuard {
     }
 }
 
-/// The locks of a server by kind. Each connection has a part of its own for each kind, which releases what the
+/// The locks of a server by kind, and the budget for the state of its clients. Each connection has a part of its own for each kind, which releases what the
 /// connection holds; the tables have what concerns other connections.
 #[derive(Debug, Clone, Default)]
 pub struct LockTables {
@@ -62,18 +63,21 @@ pub struct LockTables {
     pub logical_records: Arc<LogicalRecordTable>,
     pub semaphores: Arc<SemaphoreTable>,
     pub waiting: Arc<WaitingRequests>,
+    pub budget: StateBudget,
 }
 
 impl LockTables {
     /// Empty tables; `environment` is notified of released locks.
     pub fn new(environment: Arc<dyn Environment>) -> Self {
+        let budget = environment.state_budget();
         let waiting =
             Arc::new(WaitingRequests { environment: Some(environment), ..WaitingRequests::default() });
         Self {
-            open_files: Arc::new(OpenFileTable::new(Arc::clone(&waiting))),
-            logical_records: Arc::new(LogicalRecordTable::new(Arc::clone(&waiting))),
-            semaphores: Arc::new(SemaphoreTable::new(Arc::clone(&waiting))),
+            open_files: Arc::new(OpenFileTable::new(Arc::clone(&waiting), budget.clone())),
+            logical_records: Arc::new(LogicalRecordTable::new(Arc::clone(&waiting), budget.clone())),
+            semaphores: Arc::new(SemaphoreTable::new(Arc::clone(&waiting), budget.clone())),
             waiting,
+            budget,
         }
     }
 }

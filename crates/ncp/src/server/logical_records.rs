@@ -1,19 +1,17 @@
 //! Logical records: names that connections lock by agreement (docs/protocols/ncp.md 3.3).
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::lock;
 use super::lock_tables::WaitingRequests;
 use super::open_files::OwnerId;
+use super::state_budget::{ENTRY_BYTES, StateBudget, StateCharge};
 use super::volume::VolumeResult;
 use crate::wire::Completion;
 
 /// The largest number of logged names of a connection.
 const MAX_LOGGED: usize = 256;
-/// The largest number of logged names of a server. It bounds the memory of many connections.
-const MAX_LOGGED_IN_ALL: usize = 65_536;
 /// The longest name of a logical record.
 const MAX_NAME: usize = 127;
 
@@ -31,15 +29,14 @@ struct Holder {
 #[derive(Debug, Default)]
 pub struct LogicalRecordTable {
     names: Mutex<HashMap<Vec<u8>, Vec<Holder>>>,
-    /// Names that all connections have logged.
-    logged: AtomicUsize,
     waiting: Arc<WaitingRequests>,
+    budget: StateBudget,
 }
 
 impl LogicalRecordTable {
     /// An empty table; `waiting` is notified of released locks.
-    pub fn new(waiting: Arc<WaitingRequests>) -> Self {
-        Self { waiting, ..Self::default() }
+    pub fn new(waiting: Arc<WaitingRequests>, budget: StateBudget) -> Self {
+        Self { waiting, budget, ..Self::default() }
     }
 
     /// Locks all names or none; returns false when another connection holds a conflicting lock.
@@ -76,10 +73,10 @@ impl LogicalRecordTable {
         self.waiting.notify();
     }
 
-    /// True when no name is locked or logged.
+    /// True when no name is locked.
     #[cfg(test)]
     pub fn is_empty(&self) -> bool {
-        lock(&self.names).is_empty() && self.logged.load(Ordering::Relaxed) == 0
+        lock(&self.names).is_empty()
     }
 }
 
@@ -98,6 +95,8 @@ struct LoggedName {
     task: u8,
     /// Whether the lock on it is shared, if it is locked.
     held: Option<bool>,
+    /// That of the name here and in the table of locked names.
+    _charge: StateCharge,
 }
 
 /// The logical records that one connection has logged, at most 256, and the locks that it holds on them. Dropping
@@ -123,12 +122,12 @@ impl LogicalRecordLog {
         if self.find(name).is_some() {
             return Ok(());
         }
-        if self.logged.len() >= MAX_LOGGED || self.table.logged.load(Ordering::Relaxed) >= MAX_LOGGED_IN_ALL {
+        if self.logged.len() >= MAX_LOGGED {
             return Err(Completion::ServerOutOfMemory);
         }
-        // Two connections may pass the check at once; the bound is then exceeded by one.
-        self.table.logged.fetch_add(1, Ordering::Relaxed);
-        self.logged.push(LoggedName { name: name.to_vec(), task, held: None });
+        let bytes = size_of::<LoggedName>() + 3 * ENTRY_BYTES + 2 * name.len();
+        let charge = self.table.budget.charge(bytes).ok_or(Completion::ServerOutOfMemory)?;
+        self.logged.push(LoggedName { name: name.to_vec(), task, held: None, _charge: charge });
         Ok(())
     }
 
@@ -151,19 +150,13 @@ impl LogicalRecordLog {
             self.logged.iter().filter(|logged| wants(logged)).map(|logged| logged.name.as_slice()).collect();
         if !self.table.lock(&wanted, Holder { owner: self.owner, shared }) {
             // A name that could not be locked must not stay logged, or a later request for the set would lock it.
-            self.forget_from(before);
+            self.logged.truncate(before);
             return Ok(false);
         }
         for logged in self.logged.iter_mut().filter(|logged| wants(logged)) {
             logged.held = Some(shared);
         }
         Ok(true)
-    }
-
-    fn forget_from(&mut self, start: usize) {
-        let forgotten = self.logged.len().saturating_sub(start);
-        self.table.logged.fetch_sub(forgotten, Ordering::Relaxed);
-        self.logged.truncate(start);
     }
 
     /// Unlocks a name; `forget` also removes it from the log. Fails with [`Completion::Failure`] if it is not logged.
@@ -190,9 +183,7 @@ impl LogicalRecordLog {
             }
         }
         if forget {
-            let before = self.logged.len();
             self.logged.retain(|logged| !those(logged));
-            self.table.logged.fetch_sub(before - self.logged.len(), Ordering::Relaxed);
         }
     }
 }
@@ -244,8 +235,11 @@ mod tests {
         }
         assert_eq!(one.lock(&name("more"), false), Err(Completion::ServerOutOfMemory));
         assert_eq!(one.lock(&name("7"), false), Ok(true));
-        table.logged.store(MAX_LOGGED_IN_ALL, Ordering::Relaxed);
-        let mut other = LogicalRecordLog::new(Arc::clone(&table), 2);
-        assert_eq!(other.log(b"A", 1), Err(Completion::ServerOutOfMemory));
+        one.clear();
+        assert_eq!(table.budget.used(), 0);
+        let small = LogicalRecordTable::new(Arc::default(), StateBudget::new(1000, || {}));
+        let mut other = LogicalRecordLog::new(Arc::new(small), 2);
+        assert_eq!(other.log(b"A", 1), Ok(()));
+        assert!((0..10u8).any(|name| other.log(&[name], 1) == Err(Completion::ServerOutOfMemory)));
     }
 }

@@ -35,6 +35,7 @@ mod packet;
 mod paths;
 mod record_log;
 mod semaphores;
+mod state_budget;
 mod synchronization;
 #[cfg(test)]
 mod synchronization_tests;
@@ -60,6 +61,7 @@ pub use bursts::{Datagrams, PendingWork};
 pub use login_throttle::{LoginSource, LoginThrottle};
 pub use memory::MemoryVolume;
 pub use options::{Environment, Options, Peer, User, Watchdog};
+pub use state_budget::{ENTRY_BYTES, StateBudget, StateCharge};
 
 use crate::envelope;
 use crate::security::signature::Signer;
@@ -314,8 +316,12 @@ impl<V: Volume, W: Environment> Server<V, W> {
     /// Stores a reply for retransmission. TCP needs no copy, because it loses and repeats nothing.
     fn store_reply(connection: &mut Connection, transport: TransportKind, answer: &[u8]) {
         if transport.is_datagram() {
-            connection.last_answer.clear();
-            connection.last_answer.extend_from_slice(answer);
+            // A long reply, which the next one replaces, must not keep its memory.
+            connection.last_answer = Vec::new();
+            // Without memory a repeated request has no reply, and the client gives up in the end.
+            if connection.charge(answer.len()) {
+                connection.last_answer = answer.to_vec();
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use super::connection::VolumeNode;
 use super::lock;
 use super::lock_tables::WaitingRequests;
+use super::state_budget::StateBudget;
 use super::volume::VolumeResult;
 use crate::wire::Completion;
 use crate::wire::dos::access;
@@ -170,6 +171,7 @@ pub struct OpenFileTable {
     owners: AtomicU64,
     /// Notified when a lock is released for which a request may wait.
     waiting: Arc<WaitingRequests>,
+    budget: StateBudget,
 }
 
 impl std::fmt::Debug for OpenFileTable {
@@ -180,8 +182,13 @@ impl std::fmt::Debug for OpenFileTable {
 
 impl OpenFileTable {
     /// An empty table; `waiting` is notified of released locks.
-    pub fn new(waiting: Arc<WaitingRequests>) -> Self {
-        Self { waiting, ..Self::default() }
+    pub fn new(waiting: Arc<WaitingRequests>, budget: StateBudget) -> Self {
+        Self { waiting, budget, ..Self::default() }
+    }
+
+    /// The budget of what connections lock.
+    pub const fn budget(&self) -> &StateBudget {
+        &self.budget
     }
 
     /// The identity of a new connection.

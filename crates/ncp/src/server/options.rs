@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use super::login_throttle::LoginSource;
+use super::state_budget::StateBudget;
 use crate::security::level::Level;
 use crate::security::password::{self, PasswordHash};
 use crate::wire::Completion;
@@ -38,6 +39,11 @@ pub trait Environment: Send + Sync + 'static {
 
     /// A client was refused because the server has no free connection.
     fn connection_refused(&self) {}
+
+    /// The memory for the state of clients, which several servers may share.
+    fn state_budget(&self) -> StateBudget {
+        StateBudget::default()
+    }
 
     /// A lock was released while requests wait: call [`super::Server::resume`] for each of their clients.
     fn released(&self) {}

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::connection::VolumeNode;
 use super::open_files::{ByteRange, OpenFileTable, OwnerId, RecordLock, WHOLE_FILE};
+use super::state_budget::StateCharge;
 use super::volume::VolumeResult;
 use crate::wire::Completion;
 
@@ -47,6 +48,9 @@ impl LoggedRange {
     }
 }
 
+/// Bytes of a logged range and of its lock, of which vectors may have room for twice as many.
+const RANGE_BYTES: usize = 2 * (size_of::<LoggedRange>() + size_of::<RecordLock>());
+
 /// The ranges that a request locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockTarget {
@@ -63,12 +67,14 @@ pub struct RecordLog {
     open_files: Arc<OpenFileTable>,
     owner: OwnerId,
     logged: Vec<LoggedRange>,
+    charge: StateCharge,
 }
 
 impl RecordLog {
     /// An empty log of a new connection.
     pub fn new(open_files: Arc<OpenFileTable>) -> Self {
-        Self { owner: open_files.owner(), open_files, logged: Vec::new() }
+        let charge = open_files.budget().nothing();
+        Self { owner: open_files.owner(), open_files, logged: Vec::new(), charge }
     }
 
     /// The open files of the server.
@@ -92,6 +98,9 @@ impl RecordLog {
             return Ok(at);
         }
         if self.logged.len() >= MAX_LOGGED {
+            return Err(Completion::ServerOutOfMemory);
+        }
+        if !self.charge.grow(RANGE_BYTES) {
             return Err(Completion::ServerOutOfMemory);
         }
         self.logged.push(range);
@@ -131,6 +140,7 @@ impl RecordLog {
             // A range that could not be locked must not stay logged, or a later request for the set would lock
             // it.
             self.logged.truncate(before);
+            self.settle();
             return done;
         }
         for logged in self.logged[places].iter_mut().filter(|of| changed(of)) {
@@ -157,6 +167,7 @@ impl RecordLog {
         self.unlock(at);
         if forget {
             self.logged.remove(at);
+            self.settle();
         }
         Ok(())
     }
@@ -189,7 +200,13 @@ impl RecordLog {
         }
         if forget {
             self.logged.retain(|logged| !those(logged));
+            self.settle();
         }
+    }
+
+    /// Returns the charge of ranges that are no longer logged.
+    fn settle(&mut self) {
+        self.charge.resize(self.logged.len() * RANGE_BYTES);
     }
 
     fn unlock(&mut self, at: usize) {

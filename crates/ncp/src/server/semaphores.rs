@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use super::lock;
 use super::lock_tables::WaitingRequests;
+use super::state_budget::{ENTRY_BYTES, StateBudget, StateCharge};
 use super::volume::VolumeResult;
 use crate::wire::Completion;
 
-/// The largest number of semaphores of a server.
-const MAX_SEMAPHORES: usize = 10_000;
 /// The largest number of opens of a connection.
 const MAX_OPENS: usize = 256;
 /// The longest name of a semaphore.
@@ -75,6 +74,7 @@ impl Semaphores {
 pub struct SemaphoreTable {
     semaphores: Mutex<Semaphores>,
     waiting: Arc<WaitingRequests>,
+    budget: StateBudget,
 }
 
 fn byte(count: usize) -> u8 {
@@ -83,8 +83,8 @@ fn byte(count: usize) -> u8 {
 
 impl SemaphoreTable {
     /// An empty table; `waiting` is notified of signals.
-    pub fn new(waiting: Arc<WaitingRequests>) -> Self {
-        Self { waiting, ..Self::default() }
+    pub fn new(waiting: Arc<WaitingRequests>, budget: StateBudget) -> Self {
+        Self { waiting, budget, ..Self::default() }
     }
 
     fn open(&self, name: &[u8], value: u8) -> VolumeResult<(u32, u8)> {
@@ -100,10 +100,7 @@ impl SemaphoreTable {
             semaphore.opens += 1;
             return Ok((handle, byte(semaphore.opens as usize)));
         }
-        if semaphores.all.len() >= MAX_SEMAPHORES {
-            return Err(Completion::ServerOutOfMemory);
-        }
-        // Handles in use are skipped, which ends because of `MAX_SEMAPHORES`.
+        // Handles in use are skipped, which ends because the budget allows far fewer semaphores than there are handles.
         loop {
             semaphores.last_handle = semaphores.last_handle.wrapping_add(1).max(1);
             let handle = semaphores.last_handle;
@@ -182,8 +179,8 @@ impl Drop for SemaphoreTicket {
 #[derive(Debug)]
 pub struct SemaphoreHandles {
     table: Arc<SemaphoreTable>,
-    /// Handle and task of each open.
-    open: Vec<(u32, u8)>,
+    /// Handle and task of each open, which is charged as if it had created the semaphore.
+    open: Vec<(u32, u8, StateCharge)>,
 }
 
 impl SemaphoreHandles {
@@ -198,14 +195,16 @@ impl SemaphoreHandles {
         if self.open.len() >= MAX_OPENS {
             return Err(Completion::ServerOutOfMemory);
         }
+        let bytes = size_of::<Semaphore>() + 4 * ENTRY_BYTES + 2 * name.len().min(MAX_NAME);
+        let charge = self.table.budget.charge(bytes).ok_or(Completion::ServerOutOfMemory)?;
         let (handle, opens) = self.table.open(name, value)?;
-        self.open.push((handle, task));
+        self.open.push((handle, task, charge));
         Ok((handle, opens))
     }
 
     /// Fails with [`Completion::Failure`] unless this connection has the semaphore open.
     fn check(&self, handle: u32) -> VolumeResult<()> {
-        let known = self.open.iter().any(|(known, _)| *known == handle);
+        let known = self.open.iter().any(|(known, ..)| *known == handle);
         if known { Ok(()) } else { Err(Completion::Failure) }
     }
 
@@ -248,7 +247,7 @@ impl SemaphoreHandles {
 
     /// Closes a semaphore once. Returns the number of opens that are left.
     pub fn close(&mut self, handle: u32) -> VolumeResult<u8> {
-        let at = self.open.iter().position(|(known, _)| *known == handle).ok_or(Completion::Failure)?;
+        let at = self.open.iter().position(|(known, ..)| *known == handle).ok_or(Completion::Failure)?;
         self.open.remove(at);
         Ok(self.table.close(handle))
     }
@@ -265,7 +264,7 @@ impl SemaphoreHandles {
 
     fn close_those(&mut self, those: impl Fn(u8) -> bool) {
         let table = &self.table;
-        self.open.retain(|(handle, task)| {
+        self.open.retain(|(handle, task, _)| {
             if those(*task) {
                 table.close(*handle);
             }

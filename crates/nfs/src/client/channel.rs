@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use sharebench_gss::ProtectionError;
 use sharebench_model::{OpError, TcpReading, WireCount};
 use sharebench_stream_client::{GatherBuffer, connection_error, tcp_reading};
+use sharebench_tls::TlsStream;
 use tokio::net::TcpStream;
 
 use crate::client::calls::{Calls, ExpectedReply};
@@ -220,9 +221,9 @@ impl<D: Dialect> Channel<D> {
         self.connections.first()?.link.local_addr()
     }
 
-    /// Name of the cipher suite of TLS; none without TLS.
-    pub(crate) fn cipher(&self) -> Option<String> {
-        self.connections.first()?.link.cipher()
+    /// The first connection under TLS; none without TLS.
+    pub(crate) fn tls(&self) -> Option<&TlsStream> {
+        self.connections.first()?.link.tls()
     }
 
     /// Returns the memory that only calls need. If a call is in flight, it does nothing and returns false.

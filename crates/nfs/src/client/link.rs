@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use sharebench_tls::Stream;
+use sharebench_tls::{Stream, TlsStream};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
@@ -37,10 +37,10 @@ impl Link {
         }
     }
 
-    /// Name of the cipher suite of TLS; none without TLS.
-    pub(crate) fn cipher(&self) -> Option<String> {
+    /// The connection under TLS; none without TLS.
+    pub(crate) fn tls(&self) -> Option<&TlsStream> {
         match self {
-            Self::Stream(stream) => stream.cipher(),
+            Self::Stream(stream) => stream.tls(),
             Self::Datagrams(_) => None,
         }
     }

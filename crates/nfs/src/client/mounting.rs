@@ -134,7 +134,8 @@ async fn mount(
         }
     }
     let status = failure.unwrap_or(MountStatus::NOENT);
-    let detail = format!("MNT {}: {status}", options.path);
+    let hint = if status == MountStatus::ACCES { options.port_hint() } else { "" };
+    let detail = format!("MNT {}: {status}{hint}", options.path);
     Err(DialError::new(UrlPart::Share, status.class(), detail))
 }
 
@@ -298,9 +299,10 @@ fn facts(session: &mut NfsSession, options: &NfsOptions, limits: &FsInfo, ports:
 
 /// Adds the facts of connections that TLS protects.
 pub(crate) fn add_tls_facts<D: Dialect>(channel: &Channel<D>, options: &NfsOptions, facts: &mut TargetFacts) {
-    if let (Some(tls), Some(cipher)) = (&options.route.tls, channel.cipher()) {
-        facts.state(Fact::Xprtsec, tls.requested.name());
-        facts.state(Fact::TlsCipher, cipher);
+    if let (Some(requested), Some(tls)) = (&options.route.tls, channel.tls()) {
+        facts.state(Fact::Xprtsec, requested.requested.name());
+        facts.state(Fact::TlsCipher, tls.cipher());
+        facts.state(Fact::TlsProtocol, tls.protocol().unwrap_or_else(|| "none".to_owned()));
     }
 }
 

@@ -34,6 +34,13 @@ impl<H> OpenFile<H> {
         self.changed |= *self.verifier.get_or_insert(verifier) != verifier;
     }
 
+    /// The outcome of a COMMIT that failed. A server without COMMIT stores each WRITE at once, so that nothing is left to commit.
+    #[cold]
+    pub(crate) fn without_commit(&self, error: OpError) -> Result<u32, OpError> {
+        let stored = error.class == ErrorClass::Unsupported && self.verifier.is_none();
+        if stored { Ok(0) } else { Err(error) }
+    }
+
     /// Completes a COMMIT. A changed verifier is an error: the server restarted and may have lost writes since the last
     /// COMMIT (RFC 1813, 3.3.7).
     pub(crate) fn record_commit(&mut self, verifier: WriteVerifier) -> Result<(), OpError> {
@@ -54,6 +61,16 @@ impl<H> OpenFile<H> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_without_commit_has_lost_nothing_if_it_has_stored_each_write() {
+        let mut open = OpenFile::new((), IoPolicy::default());
+        let error = |class| OpError::new(class, OpStep::Request("COMMIT"), "failed");
+        assert_eq!(open.without_commit(error(ErrorClass::Unsupported)), Ok(0));
+        assert!(open.without_commit(error(ErrorClass::Io)).is_err());
+        open.record_write([1; 8]);
+        assert!(open.without_commit(error(ErrorClass::Unsupported)).is_err(), "an unstable write");
+    }
 
     #[test]
     fn a_restart_between_write_and_commit_is_reported_once() {

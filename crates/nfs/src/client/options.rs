@@ -122,6 +122,20 @@ impl Route {
 }
 
 impl NfsOptions {
+    /// What to try where a server refuses a client that may be right: many serve ports below 1024 only.
+    pub(crate) fn port_hint(&self) -> &'static str {
+        if self.route.reserved_port {
+            ""
+        } else {
+            "; if the server serves ports below 1024 only, as many do, set resvport=1"
+        }
+    }
+
+    /// True if a name is the first one of the path.
+    pub(crate) fn is_first_name(&self, name: &str) -> bool {
+        self.path.split('/').find(|known| !known.is_empty()) == Some(name)
+    }
+
     pub(crate) fn from_url(mut url: TargetUrl) -> Result<Self, UrlError> {
         if url.scheme != "nfs" {
             return Err(url.error("not an nfs:// URL"));

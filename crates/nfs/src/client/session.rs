@@ -363,7 +363,7 @@ impl NfsState {
                 // Without effect if its caller has dropped its future.
                 self.awaited.deliver(index, result.map(drop));
             } else {
-                let result = result.and_then(|content| self.check_reply(expected, content));
+                let result = self.check_reply(expected, result);
                 // 1, even if the connection broke before its reply, unless the call was sent again on another one.
                 let requests = self.sent[index] + self.channel.take_resent(index);
                 replies.push(Reply { slot: Slot(index as u32), result, requests });
@@ -382,7 +382,18 @@ impl NfsState {
     }
 
     #[inline]
-    fn check_reply(&mut self, expected: ExpectedReply, content: ReplyContent) -> Result<u32, OpError> {
+    fn check_reply(
+        &mut self,
+        expected: ExpectedReply,
+        result: Result<ReplyContent, OpError>,
+    ) -> Result<u32, OpError> {
+        let content = match (expected, result) {
+            (_, Ok(content)) => content,
+            (ExpectedReply::Flush { file }, Err(error)) => {
+                return self.files.get(FileRef(file))?.without_commit(error);
+            }
+            (_, Err(error)) => return Err(error),
+        };
         match (expected, content) {
             (_, ReplyContent::Read(count)) => Ok(count),
             (ExpectedReply::Write { file, len, stability }, ReplyContent::Written(written)) => {

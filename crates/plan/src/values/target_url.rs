@@ -7,11 +7,18 @@ use sharebench_model::without_secrets;
 pub(crate) const SEPARATORS: &[char] = if cfg!(windows) { &['/', '\\'] } else { &['/'] };
 
 /// Schemes of this program, and the ones of other programs that mean the same.
-const SCHEMES: [(&str, &str); 6] =
-    [("smb", "smb"), ("cifs", "smb"), ("nfs", "nfs"), ("nfs3", "nfs"), ("ncp", "ncp"), ("file", "file")];
+const SCHEMES: [(&str, &str); 7] = [
+    ("smb", "smb"),
+    ("cifs", "smb"),
+    ("nfs", "nfs"),
+    ("nfs3", "nfs"),
+    ("nfs4", "nfs"),
+    ("ncp", "ncp"),
+    ("file", "file"),
+];
 
 /// The URL of a target as typed: `\\server\share` and `//server/share` are `smb://server/share`, `server:/export` is
-/// `nfs://server/export`, `cifs://` is `smb://`, and the domain of `DOMAIN\user@` or `DOMAIN;user@` becomes `domain=`.
+/// `nfs://server/export`, `cifs://` is `smb://`, `nfs4://` is `nfs://`, and the domain of `DOMAIN\user@` or `DOMAIN;user@` becomes `domain=`.
 /// A local path remains as it is. On Windows a path of a drive is a local path too, and `file://server/share` is a
 /// share that Windows opens itself. Results compare and store the URL, so that one target has one spelling.
 ///
@@ -77,9 +84,6 @@ fn windows_path(text: &str) -> Option<String> {
 }
 
 fn with_scheme(text: &str, scheme: &str, rest: &str) -> Result<String, String> {
-    if scheme.starts_with("nfs4") {
-        return Err(format!("'{text}': NFSv4 is not supported; nfs://{rest} measures NFSv3"));
-    }
     let known = SCHEMES.iter().find(|(typed, _)| *typed == scheme);
     match known.map(|(_, scheme)| *scheme) {
         Some("smb") => smb(text, rest),
@@ -189,8 +193,6 @@ mod tests {
     #[test]
     fn unsupported_spelling_names_the_url_to_write() {
         for (text, word) in [
-            ("nfs4://nas/export", "nfs://nas/export"),
-            ("NFS4.1://nas/export", "NFSv4 is not supported"),
             ("smb:/nas/share", "smb://nas/share"),
             ("alice@nas:/export", "nfs://nas/export"),
             ("alice@nas:/export", "smb://alice@nas/SHARE"),

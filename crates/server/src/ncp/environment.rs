@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use sharebench_ncp::server::{Environment, LoginSource};
+use sharebench_ncp::server::{Environment, LoginSource, StateBudget};
 use sharebench_ncp::wire::server_info::DateAndTime;
 use sharebench_ncp::wire::{Completion, DosTime};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
 use crate::front_end::EventLog;
+use crate::ncp::NcpServerOptions;
 use crate::refusal_log::RefusalLog;
 
 /// The clocks of the machine, and unpredictable keys.
@@ -24,18 +25,20 @@ pub(super) struct SystemEnvironment {
     log: EventLog,
     log_logins: bool,
     refusals: Arc<RefusalLog>,
+    budget: StateBudget,
 }
 
 impl SystemEnvironment {
-    pub(super) fn new(log: EventLog, log_logins: bool, refusals: Arc<RefusalLog>) -> Self {
+    pub(super) fn new(options: &NcpServerOptions, refusals: Arc<RefusalLog>) -> Self {
         Self {
             start: Instant::now(),
             random: RandomState::new(),
             keys: AtomicU64::new(0),
             released: Notify::new(),
-            log,
-            log_logins,
+            log: options.log.clone(),
+            log_logins: options.log_logins,
             refusals,
+            budget: options.budget.clone(),
         }
     }
 
@@ -105,6 +108,10 @@ impl Environment for SystemEnvironment {
 
     fn connection_refused(&self) {
         self.refusals.note();
+    }
+
+    fn state_budget(&self) -> StateBudget {
+        self.budget.clone()
     }
 
     fn released(&self) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_ncp::security::level::Level;
-use sharebench_ncp::server::{Options, Server, User, Watchdog};
+use sharebench_ncp::server::{Options, Server, StateBudget, User, Watchdog};
 use sharebench_ncp::wire::ipx::Address;
 use sharebench_ncp::wire::text::padded;
 use sharebench_target::Secret;
@@ -100,6 +100,8 @@ pub struct NcpServerOptions {
     pub login_timeout: Duration,
     /// The longest time without a request on a TCP connection of a user.
     pub idle_timeout: Duration,
+    /// Memory for the state of clients.
+    pub budget: StateBudget,
     /// Receives failed and rejected logins and refused connections.
     pub log: EventLog,
     /// Whether `log` also receives successful logins; `tracing` always does.
@@ -124,6 +126,7 @@ impl Default for NcpServerOptions {
             patience: Duration::from_secs(60),
             login_timeout: LOGIN_TIMEOUT,
             idle_timeout: IDLE_TIMEOUT,
+            budget: StateBudget::default(),
             log: EventLog::default(),
             log_logins: false,
             threads: cores.min(8),
@@ -149,6 +152,7 @@ impl NcpServerOptions {
             )));
         }
         let users = users(&self.accounts, &self.bindery_profiles).map_err(wrong)?;
+        let environment = SystemEnvironment::new(&self, refusals);
         let options = Options {
             name: server_name(),
             net_address: Address::of_server(NETWORK),
@@ -163,11 +167,7 @@ impl NcpServerOptions {
             watchdog: self.watchdog,
         };
         let served = ServedVolume::new(volume, self.commit, self.names);
-        Ok(Server::new(
-            options,
-            vec![(name.into_bytes(), served)],
-            SystemEnvironment::new(self.log, self.log_logins, refusals),
-        ))
+        Ok(Server::new(options, vec![(name.into_bytes(), served)], environment))
     }
 }
 

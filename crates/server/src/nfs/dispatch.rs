@@ -209,10 +209,10 @@ impl ServerState {
             Procedure::FsInfo => self.fs_info(call, out, limits.transfer),
             Procedure::PathConf => self.path_conf(call, out),
             Procedure::Commit => self.commit(call, out),
-            // post_op_attr; wcc_data; post_op_attr and wcc_data (RFC 1813, 3.3.5, 3.3.10, 3.3.11, 3.3.15).
-            Procedure::ReadLink => self.unsupported(call, out, 1),
-            Procedure::SymLink | Procedure::MkNod => self.unsupported(call, out, 2),
-            Procedure::Link => self.unsupported(call, out, 3),
+            Procedure::ReadLink => self.read_link(call, out),
+            Procedure::SymLink => self.make_symbolic_link(call, out),
+            Procedure::MkNod => self.make_special_file(call, out),
+            Procedure::Link => self.link(call, out),
         }
         .map(Ok)
     }

@@ -14,8 +14,10 @@ const FILE_ACCESS: u32 = 0x01 | 0x04 | 0x08;
 const EXECUTE: u32 = 0x20;
 /// `ACCESS3_READ | LOOKUP | MODIFY | EXTEND | DELETE`.
 const DIRECTORY_ACCESS: u32 = 0x01 | 0x02 | 0x04 | 0x08 | 0x10;
-/// `FSF3_HOMOGENEOUS | FSF3_CANSETTIME` (RFC 1813, 3.3.19).
-const PROPERTIES: u32 = 0x08 | 0x10;
+/// `FSF3_LINK | FSF3_SYMLINK | FSF3_HOMOGENEOUS | FSF3_CANSETTIME` (RFC 1813, 3.3.19).
+const PROPERTIES: u32 = 0x01 | 0x02 | 0x08 | 0x10;
+/// The fewest names that every volume allows to a file; ext4 has the lowest limit of common file systems.
+const MAX_LINKS: u32 = 65_000;
 const DIRECTORY_PREFERRED: u32 = 64 << 10;
 
 impl ServerState {
@@ -111,7 +113,7 @@ impl ServerState {
         let attributes = self.current(self.handles.get(call)?);
         self.put_head(out, &attributes);
         if attributes.is_ok() {
-            out.u32(1);
+            out.u32(MAX_LINKS);
             out.u32(crate::MAX_NAME_BYTES as u32);
             // no_trunc, chown_restricted, case_insensitive, case_preserving.
             out.words(&[1, 0, 0, 1]);

@@ -1,10 +1,10 @@
-//! Procedures on names: LOOKUP, CREATE, MKDIR, REMOVE, RMDIR, RENAME, and the unsupported ones.
+//! Procedures on names: LOOKUP, READLINK, CREATE, MKDIR, SYMLINK, MKNOD, REMOVE, RMDIR, RENAME, LINK.
 
 use sharebench_nfs::attributes::SetFileAttributes;
 use sharebench_nfs::status::NfsStatus;
 use sharebench_nfs::xdr::{Reader, Writer, XdrError};
 
-use crate::nfs::reply::{Before, Outcome, get_name, name_status, node_status, volume_change};
+use crate::nfs::reply::{Before, MAX_WIRE_NAME, Outcome, get_name, name_status, node_status, volume_change};
 use crate::nfs::state::ServerState;
 use crate::{Attributes, NodeId, SetAttributes, VolumeResult};
 
@@ -96,7 +96,7 @@ impl ServerState {
         let made = match (self.volume.create(directory, name, permissions), how) {
             (Err(crate::VolumeError::Exists), CreateHow::Unchecked(_)) => {
                 let found = self.volume.lookup(directory, name).map_err(name_status)?;
-                if found.directory {
+                if found.directory || found.link {
                     return Err(NfsStatus::Exist);
                 }
                 found
@@ -205,19 +205,65 @@ impl ServerState {
         Ok(())
     }
 
-    /// READLINK, SYMLINK, MKNOD and LINK, which are not supported: a volume has files and directories with one name each.
-    /// `optional` is the number of words that state that no attributes follow.
-    pub(super) fn unsupported(
+    /// READLINK (RFC 1813, 3.3.5).
+    pub(super) fn read_link(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
+        let link = self.handles.get(call)?;
+        let target = link.and_then(|link| {
+            let found = self.volume.attributes(link).map_err(node_status)?;
+            if found.link { self.volume.read_link(link).map_err(node_status) } else { Err(NfsStatus::Inval) }
+        });
+        out.u32(target.as_ref().map_or_else(|status| status.code(), |_| 0));
+        self.put_current(out, link);
+        if let Ok(target) = target {
+            out.opaque(&target);
+        }
+        Ok(())
+    }
+
+    /// SYMLINK (RFC 1813, 3.3.10). The target is text to the server.
+    pub(super) fn make_symbolic_link(
         &self,
         call: &mut Reader<'_>,
         out: &mut Writer,
-        optional: usize,
     ) -> Result<(), XdrError> {
-        let status = self.handles.get(call)?.err().unwrap_or(NfsStatus::NotSupp);
-        out.u32(status.code());
-        for _ in 0..optional {
-            out.boolean(false);
-        }
+        let place = DirectoryName::get(self, call)?;
+        let set = SetFileAttributes::get(call)?;
+        let target = call.opaque("target", MAX_WIRE_NAME)?;
+        self.make(out, &place, |directory, name| {
+            let made = self.volume.make_link(directory, name, target).map_err(name_status)?;
+            // The mode of a link has no meaning.
+            let change = SetAttributes { mode: None, size: None, ..volume_change(&set) };
+            if change == SetAttributes::default() {
+                return Ok(made);
+            }
+            self.volume.set_attributes(made.node, &change).map_err(node_status)
+        });
+        Ok(())
+    }
+
+    /// LINK (RFC 1813, 3.3.15).
+    pub(super) fn link(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
+        let file = self.handles.get(call)?;
+        let place = DirectoryName::get(self, call)?;
+        let _lock = place.directory.ok().map(|directory| self.lock(directory));
+        let before = place.directory.ok().and_then(|directory| self.before(directory));
+        let linked = place.parts().and_then(|(directory, name)| {
+            let found = self.volume.attributes(file?).map_err(node_status)?;
+            if found.directory {
+                return Err(NfsStatus::IsDir);
+            }
+            self.volume.add_name(found.node, directory, name).map_err(name_status)
+        });
+        out.u32(linked.map_or_else(NfsStatus::code, |_| 0));
+        self.put_current(out, file);
+        self.put_wcc(out, &before, place.directory);
+        Ok(())
+    }
+
+    /// MKNOD (RFC 1813, 3.3.11), which is not supported: a volume has no special files.
+    pub(super) fn make_special_file(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
+        let place = DirectoryName::get(self, call)?;
+        self.make(out, &place, |_, _| Err(NfsStatus::NotSupp));
         Ok(())
     }
 }

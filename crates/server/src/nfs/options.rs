@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use sharebench_gss::AcceptorKeys;
+use sharebench_ncp::server::StateBudget;
 
 use crate::change_reports::ChangeReports;
 use crate::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
@@ -46,6 +47,8 @@ pub struct NfsServerOptions {
     pub state: Option<PathBuf>,
     /// Where other front ends of the volume report their changes, so that delegations of NFSv4 clients are recalled.
     pub changes: ChangeReports,
+    /// Memory for the state of NFSv4 clients.
+    pub budget: StateBudget,
     /// Receives refused connections.
     pub log: EventLog,
     /// Threads that serve connections; at least 1.
@@ -72,6 +75,7 @@ impl Default for NfsServerOptions {
             lease: Duration::from_secs(60),
             state: None,
             changes: ChangeReports::default(),
+            budget: StateBudget::default(),
             log: EventLog::default(),
             threads: cores.min(8),
             workers: 64,

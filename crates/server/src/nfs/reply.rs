@@ -12,7 +12,7 @@ use crate::{Attributes, NodeId, SetAttributes, VolumeError};
 /// Reported size of directories. Some clients treat 0 as an error.
 const DIRECTORY_SIZE: u64 = 4096;
 /// Longest name that is decoded. A name above 255 bytes gets an error and does not end the connection.
-const MAX_WIRE_NAME: usize = 4096;
+pub(super) const MAX_WIRE_NAME: usize = 4096;
 
 /// Outcome of a procedure before it is encoded.
 pub(super) type Outcome<T> = Result<T, NfsStatus>;
@@ -88,7 +88,7 @@ impl ServerState {
         FileAttributes {
             kind: match (directory, attributes.link) {
                 (true, _) => FileKind::Directory,
-                // `NF3LNK`: a handle that NFSv4 has given.
+                // `NF3LNK`.
                 (_, true) => FileKind::Other(5),
                 _ => FileKind::Regular,
             },

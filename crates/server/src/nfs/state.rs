@@ -105,7 +105,7 @@ pub(super) type Exclusive = (NodeId, [u8; 8]);
 /// NFSv3 itself has no sessions and no open files; what NFSv4 knows of its clients is in [`V4Server`]. The locks of
 /// directories exist because `wcc_data` must describe exactly one change; reads and writes of files take none of them.
 pub(super) struct ServerState {
-    /// The volume without symbolic links, which reports changes to NFSv4.
+    /// The volume of NFSv3, which reports changes to NFSv4.
     pub(super) volume: Arc<dyn Volume>,
     pub(super) v4: V4Server,
     pub(super) options: NfsServerOptions,
@@ -140,11 +140,10 @@ impl ServerState {
         let admissions = Admissions::new(limits, Arc::new(refusals));
         let secret = stable.as_ref().map(|(store, _)| store.secret());
         let handles = secret.map_or_else(HandleKey::new, |secret| HandleKey::kept(secret, volume));
-        let lease = (clock, options.lease);
-        let v4 = V4Server::new(Arc::clone(volume), &options.export, &handles, lease, stable);
-        let without_links = VolumeView::new(volume, false, vec![options.changes.clone()]);
+        let v4 = V4Server::new(Arc::clone(volume), &options, &handles, clock, stable);
+        let reporting = VolumeView::new(volume, true, vec![options.changes.clone()]);
         Self {
-            volume: Arc::new(without_links),
+            volume: Arc::new(reporting),
             v4,
             gss: options.keys.clone().map(GssServer::new),
             options,

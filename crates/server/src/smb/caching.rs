@@ -299,7 +299,7 @@ pub(super) struct GrantLimits {
     pub(super) overwritten: bool,
     /// Nothing but this server changes files, so that clients may cache what they write.
     pub(super) writes: bool,
-    /// Maximum number of leases of the file.
+    /// Maximum number of oplocks and leases of the file.
     pub(super) leases: usize,
 }
 
@@ -320,6 +320,7 @@ impl FileState {
                     oplock::LEVEL_II if !holder.knows_level_2() => oplock::NONE,
                     level => level,
                 };
+                let level = if self.grants.len() < limits.leases { level } else { oplock::NONE };
                 if level != oplock::NONE {
                     let state = state_of_level(level);
                     let opens = vec![(id, holder)];
@@ -388,9 +389,10 @@ impl FileState {
         if !lease && others.clone().any(|grant| grant.state & HANDLE != 0) {
             granted = 0;
         }
-        let own = |open: u64| self.grants.iter().any(|grant| request.is_same(grant) && grant.has(open));
-        let used = others.next().is_some()
-            || self.opens.iter().any(|open| open.id != id.volatile && !open.is_stat() && !own(open.id));
+        let of_lease =
+            self.grants.iter().filter(|grant| request.is_same(grant)).flat_map(|grant| &grant.opens);
+        let of_lease = of_lease.map(|(open, _)| open.volatile).filter(|open| *open != id.volatile);
+        let used = others.next().is_some() || self.opens.others_use(of_lease.chain([id.volatile]));
         if used {
             granted &= !WRITE;
         }

@@ -1,6 +1,6 @@
 //! CREATE and CLOSE (MS-SMB2 3.3.5.9, 3.3.5.10).
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use sharebench_smb::NtStatus;
@@ -87,7 +87,7 @@ impl Call<'_> {
         let mut request = CreateRequest::decode(self.message).map_err(malformed)?;
         request.name = with_separators(&request.name);
         let server = &self.connection.server;
-        let count = OpenCount::new(&self.connection.opens, server.max_opens.load(Ordering::Relaxed))?;
+        let count = OpenCount::new(&self.connection.opens, server, OpenFile::bytes(&request.name))?;
         let id = server.new_file_id();
         if self.tree()? == Tree::Pipes {
             let pipe = Pipe::open(&request.name, &server.options.share, count)?;

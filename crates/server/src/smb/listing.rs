@@ -2,6 +2,7 @@
 
 use std::sync::PoisonError;
 
+use sharebench_ncp::server::StateCharge;
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::directory::{QueryDirectoryRequest, flags};
 use sharebench_smb::wire::info::InfoResponse;
@@ -28,6 +29,8 @@ const ENTRY_BYTES: usize = 128;
 pub(super) struct ListingState {
     pattern: Option<String>,
     position: Position,
+    /// That of the pattern, where the open does not contain it.
+    charge: Option<StateCharge>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -149,7 +152,7 @@ pub(super) struct ListedPage {
 impl ListingState {
     /// A listing of the entries that match a pattern, before its first entry.
     pub(super) fn of(pattern: &str) -> Self {
-        Self { pattern: Some(pattern.to_owned()), position: Position::Start }
+        Self { pattern: Some(pattern.to_owned()), position: Position::Start, charge: None }
     }
 
     /// The same position in a listing of the entries that match another pattern.
@@ -206,14 +209,17 @@ impl Call<'_> {
         let max_bytes = request.output_len.min(self.connection.server.options.max_transfer);
         self.check_charge(request.output_len)?;
         let mut state = open.listing.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = state.pattern.is_none();
-        if request.flags & flags::REOPEN != 0 || first {
-            state.pattern = Some(request.pattern);
-            state.position = Position::Start;
-        } else if request.flags & flags::RESTART_SCANS != 0 {
-            if !request.pattern.is_empty() {
-                state.pattern = Some(request.pattern);
+        let anew = request.flags & flags::REOPEN != 0 || state.pattern.is_none();
+        let restarts = request.flags & flags::RESTART_SCANS != 0;
+        if anew || restarts && !request.pattern.is_empty() {
+            let mut charge = open.count.lock().unwrap_or_else(PoisonError::into_inner).further_charge();
+            if !charge.grow(request.pattern.len()) {
+                return Err(NtStatus::INSUFFICIENT_RESOURCES);
             }
+            state.pattern = Some(request.pattern);
+            state.charge = Some(charge);
+        }
+        if anew || restarts {
             state.position = Position::Start;
         }
         let starts = state.position == Position::Start;

@@ -14,6 +14,9 @@ use crate::smb::status::{Outcome, malformed};
 /// Maximum number of locks of a file.
 const MAX_LOCKS: usize = 4096;
 
+/// Bytes of one lock, of which a vector may have room for twice as many.
+const LOCK_BYTES: usize = 2 * size_of::<Lock>();
+
 /// Who holds a lock: an open file, and with SMB1 a process of its client (MS-CIFS 2.2.4.32.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LockOwner {
@@ -110,6 +113,15 @@ impl Lock {
 }
 
 impl FileState {
+    /// Charges the locks that there are, those that requests wait for, and `more`; false if the budget has less.
+    fn charge_locks(&mut self, more: usize) -> bool {
+        self.lock_charge.resize((self.locks.len() + self.waiting_ranges() + more) * LOCK_BYTES)
+    }
+
+    fn waiting_ranges(&self) -> usize {
+        self.waiting.iter().map(|waiting| waiting.wanted.len()).sum()
+    }
+
     fn is_free(&self, wanted: &Lock) -> bool {
         !self.locks.iter().any(|lock| lock.excludes(wanted))
     }
@@ -146,6 +158,7 @@ impl FileState {
                 self.locks.remove(at);
             }
         }
+        self.charge_locks(0);
         EndedWait { offset: waiting.offset(), pending: waiting.pending }
     }
 
@@ -159,6 +172,7 @@ impl FileState {
         let mut replies: Vec<_> =
             ended.map(|waiting| (waiting.pending, NtStatus::RANGE_NOT_LOCKED)).collect();
         replies.extend(self.grant_waiting());
+        self.charge_locks(0);
         locked.store(!self.locks.is_empty(), Ordering::Release);
         replies
     }
@@ -224,6 +238,7 @@ impl File {
             state.locks.remove(at);
         }
         let replies = state.grant_waiting();
+        state.charge_locks(0);
         self.locked.store(!state.locks.is_empty(), Ordering::Release);
         drop(state);
         answer(replies);
@@ -235,8 +250,8 @@ impl File {
         let refused = |status, lock: &Lock| RefusedLock { status, offset: lock.offset };
         let Some(first) = wanted.first() else { return Ok(Answer::Now(NtStatus::SUCCESS)) };
         let mut state = self.state();
-        let waiting: usize = state.waiting.iter().map(|waiting| waiting.wanted.len()).sum();
-        if state.locks.len() + waiting + wanted.len() > MAX_LOCKS {
+        let total = state.locks.len() + state.waiting_ranges() + wanted.len();
+        if total > MAX_LOCKS || !state.charge_locks(wanted.len()) {
             return Err(refused(NtStatus::INSUFFICIENT_RESOURCES, first));
         }
         let before = state.locks.len();
@@ -244,10 +259,12 @@ impl File {
         if let Some(missing) = wanted.get(held) {
             let Some(LockWait { pending, open, large }) = wait else {
                 state.locks.truncate(before);
+                state.charge_locks(0);
                 return Err(refused(NtStatus::LOCK_NOT_GRANTED, missing));
             };
             if let Err(status) = pending.waiting.add(&pending, 0, WaitsFor::Lock(Arc::clone(open))) {
                 state.locks.truncate(before);
+                state.charge_locks(0);
                 return Err(refused(status, missing));
             }
             // Under the lock of the file, so that the last reply cannot overtake it.

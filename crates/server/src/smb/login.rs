@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use sharebench_ncp::server::LoginSource;
+use sharebench_ncp::server::{LoginSource, StateCharge};
 use sharebench_smb::crypto::{PreauthHash, SealingKey, SessionKeys, SigningAlgorithm, SigningKey};
 use sharebench_smb::wire::HEADER_LEN;
 use sharebench_smb::wire::header::flags as header_flags;
@@ -32,7 +32,11 @@ pub(super) struct Login {
     hash: PreauthHash,
     /// The session that it adds this connection to, instead of making one.
     binding: Option<Arc<Session>>,
+    _charge: StateCharge,
 }
+
+/// Bytes of a login that has begun besides the login itself.
+pub(super) const LOGIN_BYTES: usize = 512;
 
 /// A login that was accepted.
 pub(super) struct Accepted {
@@ -174,9 +178,16 @@ impl Connection {
         if self.sessions().len() >= MAX_SESSIONS {
             return Err(NtStatus::INSUFFICIENT_RESOURCES);
         }
+        let bytes = size_of::<Login>() + LOGIN_BYTES;
+        let charge = self.server.options.budget.charge(bytes).ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
         let mut hash = self.preauth.lock().unwrap_or_else(PoisonError::into_inner).clone();
         hash.update(message);
-        Ok(Box::new(Login { acceptor: NtlmAcceptor::new(NETBIOS_NAME), hash, binding: binding.cloned() }))
+        Ok(Box::new(Login {
+            acceptor: NtlmAcceptor::new(NETBIOS_NAME),
+            hash,
+            binding: binding.cloned(),
+            _charge: charge,
+        }))
     }
 
     /// Keeps a login until its next message. A session stays usable while it is renewed.
@@ -286,7 +297,7 @@ impl Connection {
     ) -> Outcome<(Session, u16)> {
         let origin =
             Origin { dialect: negotiated.dialect, signing: negotiated.signing, cipher: negotiated.cipher };
-        let mut session = Session::new(id, accepted.account.clone(), origin);
+        let mut session = Session::new(id, accepted.account.clone(), origin, &self.server.options.budget)?;
         let Some(key) = &accepted.key else { return Ok((session, accepted.flags)) };
         let protection = self.server.options.protection;
         let preauth = hash.value();

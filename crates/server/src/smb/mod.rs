@@ -32,6 +32,7 @@ mod locks;
 mod login;
 mod negotiate;
 mod nt1;
+mod open_entries;
 mod open_files;
 mod opening;
 mod options;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use sharebench_ncp::server::{ENTRY_BYTES, StateCharge};
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::FileId;
 use sharebench_smb::wire::change_notify::{Action, filter};
@@ -18,6 +19,7 @@ use crate::smb::durable::Durability;
 use crate::smb::listing::ListingState;
 use crate::smb::lock_sequences::LockSequences;
 use crate::smb::locks::{Lock, WaitingLock};
+use crate::smb::open_entries::{OpenEntries, OpenEntry};
 use crate::smb::parked::Gate;
 use crate::smb::pending::PendingReply;
 use crate::smb::session::OpenCount;
@@ -26,11 +28,8 @@ use crate::smb::watches::{Watch, Watches};
 use crate::smb::write_times::ShownWriteTime;
 use crate::{Attributes, NodeId, SetAttributes, Volume, VolumeResult};
 
-/// Access that share modes concern: reading, writing, deleting, in the order of the bits of a share mode.
-const SHARED: [u32; 3] =
-    [access::READ_DATA | access::EXECUTE, access::WRITE_DATA | access::APPEND_DATA, access::DELETE];
-/// Access that needs no more than attributes, which breaks no oplock.
-const STAT: u32 = access::SYNCHRONIZE | access::READ_ATTRIBUTES | access::WRITE_ATTRIBUTES;
+/// Maximum number of oplocks and leases of a file: every open examines all of them. Further opens get none.
+const MAX_GRANTS: usize = 1024;
 
 /// Directory and name of an open file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,6 +116,12 @@ impl OpenFile {
         }
     }
 
+    /// Bytes of an open with what belongs to it alone: its grant, and a file that nobody else has open. `name` is that of the request.
+    pub(super) fn bytes(name: &str) -> usize {
+        let entries = size_of::<OpenEntry>() + size_of::<Grant>() + 6 * ENTRY_BYTES;
+        size_of::<Self>() + size_of::<File>() + entries + 3 * name.len()
+    }
+
     /// True if the close removes the file.
     pub(super) fn deletes(&self) -> bool {
         self.delete_on_close.load(Ordering::Relaxed)
@@ -174,41 +179,18 @@ pub(super) struct File {
     state: Mutex<FileState>,
 }
 
-/// Access and share mode of an open.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct OpenEntry {
-    pub(super) id: u64,
-    pub(super) access: u32,
-    share: u32,
-}
-
-impl OpenEntry {
-    /// True if the open needs no more than attributes.
-    pub(super) fn is_stat(&self) -> bool {
-        self.access & !STAT == 0
-    }
-
-    fn is_shared_with(&self, other: &Self) -> bool {
-        let uses = |access: u32| SHARED.iter().any(|rights| access & rights != 0);
-        let excludes = |share: u32, access: u32| {
-            SHARED.iter().enumerate().any(|(bit, rights)| access & rights != 0 && share & 1 << bit == 0)
-        };
-        !uses(self.access)
-            || !uses(other.access)
-            || !excludes(self.share, other.access) && !excludes(other.share, self.access)
-    }
-}
-
 /// What the opens of a node have in common.
 pub(super) struct FileState {
     pub(super) place: Place,
-    pub(super) opens: Vec<OpenEntry>,
+    pub(super) opens: OpenEntries,
     pub(super) delete_pending: bool,
     /// The lease of the directory that the open which requested the removal has named.
     pub(super) deleter: Option<LeaseId>,
     pub(super) locks: Vec<Lock>,
     pub(super) waiting: Vec<WaitingLock>,
     pub(super) grants: Vec<Grant>,
+    /// That of the locks.
+    pub(super) lock_charge: StateCharge,
 }
 
 impl File {
@@ -216,15 +198,17 @@ impl File {
         (node, place): (NodeId, &Place),
         listings: Option<Arc<CachedListings>>,
         runtime: Option<Handle>,
+        lock_charge: StateCharge,
     ) -> Self {
         let state = FileState {
             place: place.clone(),
-            opens: Vec::new(),
+            opens: OpenEntries::default(),
             delete_pending: false,
             deleter: None,
             locks: Vec::new(),
             waiting: Vec::new(),
             grants: Vec::new(),
+            lock_charge,
         };
         Self {
             node,
@@ -347,7 +331,9 @@ impl OpenFiles {
         let known = tables.files.get(&wanted.node).cloned();
         let file = known.clone().unwrap_or_else(|| {
             let listings = wanted.directory.then(|| Arc::clone(&self.listings));
-            Arc::new(File::new((wanted.node, wanted.place), listings, self.runtime.get().cloned()))
+            let lock_charge = wanted.holder.session.budget().nothing();
+            let runtime = self.runtime.get().cloned();
+            Arc::new(File::new((wanted.node, wanted.place), listings, runtime, lock_charge))
         });
         let cache = if wanted.directory { &wanted.cache.of_directory() } else { wanted.cache };
         let lease = cache.lease();
@@ -361,7 +347,7 @@ impl OpenFiles {
             return Err(NtStatus::DELETE_PENDING);
         }
         let entry = OpenEntry { id: wanted.id.volatile, access: wanted.access, share: wanted.share };
-        let violates = state.opens.iter().any(|other| !other.is_shared_with(&entry));
+        let violates = state.opens.violated_by(&entry);
         if violates || !entry.is_stat() {
             let contender = Contender {
                 request: cache,
@@ -381,13 +367,13 @@ impl OpenFiles {
         if violates {
             return Err(NtStatus::SHARING_VIOLATION);
         }
-        state.opens.push(entry);
+        state.opens.insert(entry);
         let leases = if lease.is_some() && wanted.holder.is_congested() {
             0
         } else if wanted.directory {
             MAX_LISTING_LEASES
         } else {
-            usize::MAX
+            MAX_GRANTS
         };
         let limits = GrantLimits { overwritten: wanted.overwrites, writes, leases };
         let granted = state.grant(wanted.id, cache, limits, Arc::clone(&wanted.holder));
@@ -446,7 +432,7 @@ impl OpenFiles {
         let pending;
         let (removed, replies, gates) = {
             let mut state = file.state();
-            state.opens.retain(|open| open.id != id);
+            state.opens.remove(id);
             if deletes && !state.delete_pending {
                 state.delete_pending = true;
                 state.deleter = parent;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use sharebench_gss::AcceptorKeys;
+use sharebench_ncp::server::StateBudget;
 use sharebench_smb::ServerMechanisms;
 use sharebench_target::Secret;
 
@@ -64,6 +65,8 @@ pub struct SmbServerOptions {
     pub login_timeout: Duration,
     /// Longest time without a request.
     pub idle_timeout: Duration,
+    /// Memory for the state of clients.
+    pub budget: StateBudget,
     /// Receives failed logins and refused connections.
     pub log: EventLog,
     /// Threads that serve connections; at least 1.
@@ -93,6 +96,7 @@ impl Default for SmbServerOptions {
             io_timeout: Duration::from_secs(60),
             login_timeout: LOGIN_TIMEOUT,
             idle_timeout: IDLE_TIMEOUT,
+            budget: StateBudget::default(),
             log: EventLog::default(),
             threads: cores.min(8),
             workers: 64,

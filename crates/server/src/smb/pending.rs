@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use sharebench_ncp::server::{ENTRY_BYTES, StateCharge};
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::frame::PREFIX_LEN;
 use sharebench_smb::wire::header::{Header, flags};
@@ -68,6 +69,7 @@ struct WaitingRequest {
     message_id: u64,
     bytes: usize,
     what: WaitsFor,
+    _charge: StateCharge,
 }
 
 impl Table {
@@ -87,16 +89,19 @@ impl WaitingRequests {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a request, of which this many bytes are kept, up to limits.
+    /// Adds a request, of which this many bytes are kept, up to limits and the budget of the server.
     pub(super) fn add(&self, pending: &PendingReply, bytes: usize, what: WaitsFor) -> Outcome<()> {
         let mut table = self.table();
         let total = table.bytes + bytes;
         if table.closed || table.requests.len() >= MAX_WAITING || total > MAX_WAITING_BYTES {
             return Err(NtStatus::INSUFFICIENT_RESOURCES);
         }
+        let state = size_of::<WaitingRequest>() + size_of::<PendingReply>() + 4 * ENTRY_BYTES + bytes;
+        let charge = pending.channel.session.budget().charge(state);
+        let charge = charge.ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
         table.bytes = total;
         let message_id = pending.header.message_id;
-        table.requests.insert(pending.id, WaitingRequest { message_id, bytes, what });
+        table.requests.insert(pending.id, WaitingRequest { message_id, bytes, what, _charge: charge });
         Ok(())
     }
 

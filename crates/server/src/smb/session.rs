@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use sharebench_ncp::server::{ENTRY_BYTES, StateBudget, StateCharge};
 use sharebench_smb::NtStatus;
 use sharebench_smb::crypto::{Cipher, SealingKey, SigningAlgorithm, SigningKey};
 use sharebench_smb::wire::FileId;
@@ -14,11 +15,14 @@ use crate::smb::client_connections::ClientConnections;
 use crate::smb::expiry::Expiry;
 use crate::smb::open_files::OpenFile;
 use crate::smb::pipe::Pipe;
+use crate::smb::state::ServerState;
 use crate::smb::status::Outcome;
 use crate::smb::workers::Delivery;
 
 /// Maximum number of trees of a session.
 const MAX_TREES: usize = 1024;
+/// Bytes of the contexts of the keys of a session.
+const KEYS_BYTES: usize = 1 << 10;
 /// Maximum number of channels of a session.
 const MAX_CHANNELS: usize = 32;
 
@@ -42,20 +46,32 @@ pub(super) enum Opened {
 
 /// Counts an open file of a connection as long as it is open.
 #[derive(Debug)]
-pub(super) struct OpenCount(Arc<AtomicUsize>);
+pub(super) struct OpenCount {
+    count: Arc<AtomicUsize>,
+    charge: StateCharge,
+}
 
 impl OpenCount {
-    /// Counts one more, up to a limit.
-    pub(super) fn new(count: &Arc<AtomicUsize>, max: usize) -> Outcome<Self> {
+    /// Counts one more of this many bytes, up to a limit of their number and the budget of the server.
+    pub(super) fn new(count: &Arc<AtomicUsize>, server: &ServerState, bytes: usize) -> Outcome<Self> {
+        let charge = server.options.budget.charge(bytes).ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
+        let max = server.max_opens.load(Ordering::Relaxed);
         let counted =
             count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |open| (open < max).then_some(open + 1));
-        counted.map(|_| Self(Arc::clone(count))).map_err(|_| NtStatus::INSUFFICIENT_RESOURCES)
+        counted
+            .map(|_| Self { count: Arc::clone(count), charge })
+            .map_err(|_| NtStatus::INSUFFICIENT_RESOURCES)
+    }
+
+    /// A charge for what the open makes the server remember later.
+    pub(super) fn further_charge(&self) -> StateCharge {
+        self.charge.budget().nothing()
     }
 }
 
 impl Drop for OpenCount {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.count.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -90,20 +106,23 @@ pub(super) struct Session {
     pub(super) expiry: Expiry,
     table: Mutex<Table>,
     channels: ClientConnections,
+    charge: StateCharge,
 }
 
 #[derive(Default)]
 struct Table {
     closed: bool,
     last_tree: u32,
-    trees: HashMap<u32, Tree>,
+    trees: HashMap<u32, (Tree, StateCharge)>,
     opened: HashMap<u64, (FileId, u32, Opened)>,
 }
 
 impl Session {
-    /// A session without keys.
-    pub(super) fn new(id: u64, account: String, origin: Origin) -> Self {
-        Self {
+    /// A session without keys, which is charged to a budget.
+    pub(super) fn new(id: u64, account: String, origin: Origin, budget: &StateBudget) -> Outcome<Self> {
+        let bytes = size_of::<Self>() + KEYS_BYTES + 4 * ENTRY_BYTES + account.len();
+        let charge = budget.charge(bytes).ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
+        Ok(Self {
             id,
             account,
             signing: None,
@@ -114,7 +133,13 @@ impl Session {
             expiry: Expiry::default(),
             table: Mutex::default(),
             channels: ClientConnections::default(),
-        }
+            charge,
+        })
+    }
+
+    /// The budget that what the session causes is charged to.
+    pub(super) fn budget(&self) -> &StateBudget {
+        self.charge.budget()
     }
 
     /// True for guests and anonymous users, who have no keys.
@@ -165,8 +190,9 @@ impl Session {
         while table.trees.contains_key(&table.last_tree) {
             table.last_tree = table.last_tree % (u32::MAX - 1) + 1;
         }
+        let charge = self.budget().charge(2 * ENTRY_BYTES).ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
         let number = table.last_tree;
-        table.trees.insert(number, tree);
+        table.trees.insert(number, (tree, charge));
         Ok(number)
     }
 
@@ -176,7 +202,7 @@ impl Session {
         if table.closed {
             return Err(NtStatus::USER_SESSION_DELETED);
         }
-        table.trees.get(&number).copied().ok_or(NtStatus::NETWORK_NAME_DELETED)
+        table.trees.get(&number).map(|(tree, _)| *tree).ok_or(NtStatus::NETWORK_NAME_DELETED)
     }
 
     /// Removes a tree and returns the files that were open in it.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use sharebench_ncp::server::StateCharge;
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::HEADER_LEN;
 use sharebench_smb::wire::change_notify::{Action, put_changes};
@@ -31,9 +32,10 @@ pub(super) struct Change<'a> {
     pub(super) filter: u32,
 }
 
-#[derive(Default)]
 struct WatchState {
     changes: VecDeque<(Action, String)>,
+    /// That of the changes.
+    charge: StateCharge,
     /// Changes were lost, so that the client must list the directory.
     overflowed: bool,
     requests: VecDeque<(PendingReply, usize)>,
@@ -61,9 +63,28 @@ impl WatchState {
         }
         let mut information = Vec::new();
         put_changes(self.changes.iter().map(|(action, name)| (*action, &**name)), &mut information);
-        self.changes.clear();
+        self.forget_changes();
         let lost = std::mem::take(&mut self.overflowed) || information.len() > max;
         Some(if lost { (NtStatus::NOTIFY_ENUM_DIR, Vec::new()) } else { (NtStatus::SUCCESS, information) })
+    }
+
+    fn forget_changes(&mut self) {
+        self.changes.clear();
+        self.charge.resize(0);
+    }
+
+    /// Adds a change, unless there are too many or the budget has no memory for it: then all are lost.
+    fn add(&mut self, action: Action, name: &str) {
+        if self.overflowed {
+            return;
+        }
+        let bytes = 2 * size_of::<(Action, String)>() + name.len();
+        if self.changes.len() < MAX_CHANGES && self.charge.grow(bytes) {
+            self.changes.push_back((action, name.to_owned()));
+        } else {
+            self.overflowed = true;
+            self.forget_changes();
+        }
     }
 
     fn answer(&mut self) {
@@ -157,12 +178,7 @@ impl Watch {
         if repeated {
             return;
         }
-        if state.changes.len() >= MAX_CHANGES {
-            state.overflowed = true;
-            state.changes.clear();
-        } else if !state.overflowed {
-            state.changes.push_back((change.action, name.to_owned()));
-        }
+        state.add(change.action, name);
         state.answer();
     }
 
@@ -170,7 +186,7 @@ impl Watch {
     fn note_unknown(&self) {
         let mut state = self.state();
         state.overflowed = true;
-        state.changes.clear();
+        state.forget_changes();
         state.answer();
     }
 }
@@ -196,7 +212,15 @@ impl Watches {
         capacity: usize,
     ) -> Arc<Watch> {
         let watch = open.watch.get_or_init(|| {
-            let state = Mutex::default();
+            let count = open.count.lock().unwrap_or_else(PoisonError::into_inner);
+            let state = Mutex::new(WatchState {
+                changes: VecDeque::new(),
+                charge: count.further_charge(),
+                overflowed: false,
+                requests: VecDeque::new(),
+                ended: None,
+            });
+            drop(count);
             let watch = Arc::new(Watch { open: Arc::downgrade(open), capacity, filter, tree, state });
             self.all().push(Arc::clone(&watch));
             self.count.fetch_add(1, Ordering::AcqRel);

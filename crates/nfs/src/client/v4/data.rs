@@ -240,7 +240,7 @@ impl Nfs4State {
         match step {
             Step::Finish => {
                 self.recovery.replied();
-                let result = result.and_then(|content| self.check_reply(expected, content));
+                let result = self.check_reply(expected, result);
                 return Some(Reply { slot: Slot(index as u32), result, requests });
             }
             Step::RepeatCall | Step::RepeatLater => self.recovery.delay(index),
@@ -260,7 +260,18 @@ impl Nfs4State {
     }
 
     #[inline]
-    fn check_reply(&mut self, expected: ExpectedReply, content: ReplyContent) -> Result<u32, OpError> {
+    fn check_reply(
+        &mut self,
+        expected: ExpectedReply,
+        result: Result<ReplyContent, OpError>,
+    ) -> Result<u32, OpError> {
+        let content = match (expected, result) {
+            (_, Ok(content)) => content,
+            (ExpectedReply::Flush { file }, Err(error)) => {
+                return self.files.get(FileRef(file))?.without_commit(error);
+            }
+            (_, Err(error)) => return Err(error),
+        };
         match (expected, content) {
             (_, ReplyContent::Read(count)) => Ok(count),
             (ExpectedReply::Write { file, len, stability }, ReplyContent::Written(written)) => {

@@ -29,6 +29,7 @@ use crate::v4::data::{FileHandle4, PutFh};
 use crate::v4::item::Opaque;
 use crate::v4::names::FileAttributes;
 use crate::v4::operation::Operation;
+use crate::v4::status::Nfs4Status;
 use crate::v4::session::{
     CONNECTION_BACK_CHANNEL, CallbackSecurity, ChannelLimits, CreateSession, CreatedSession, ExchangeId,
     ExchangedId, NoStateProtection, ReclaimComplete, SUPPORTS_REFERRALS, USE_NON_PNFS, USE_PNFS_MDS,
@@ -298,6 +299,11 @@ impl Nfs4Session {
         let mut handle = match self.pseudo_root().await {
             Ok(root) => root,
             Err(error) => {
+                let hint = match self.last_status() {
+                    Some(Nfs4Status::Perm | Nfs4Status::Noent) => self.options.port_hint(),
+                    _ => "",
+                };
+                let error = OpError { detail: format!("{}{hint}", error.detail), ..error };
                 return Err(self.explain_handle(None, DialError::blame(UrlPart::Share)(error)).await);
             }
         };
@@ -356,15 +362,20 @@ impl Nfs4Session {
 
     /// The error of a name of the URL's path, with what the server says about it.
     async fn explain_lookup(&mut self, parent: FileHandle4, name: &str, error: OpError) -> DialError {
-        use crate::v4::status::Nfs4Status;
         match self.last_status() {
             Some(Nfs4Status::Moved) => self.referral(parent, name, error).await,
             Some(Nfs4Status::Wrongsec) => {
                 let flavors = self.flavors_of_name(&parent, name).await;
                 self.other_flavors(flavors, DialError::blame(UrlPart::Share)(error))
             }
-            _ => {
-                let at_name = OpError { detail: format!("'{name}': {}", error.detail), ..error };
+            status => {
+                let at_root = status == Some(Nfs4Status::Noent) && self.options.is_first_name(name);
+                let hint = match status {
+                    Some(Nfs4Status::Perm) => self.options.port_hint(),
+                    _ if at_root => self.options.port_hint(),
+                    _ => "",
+                };
+                let at_name = OpError { detail: format!("'{name}': {}{hint}", error.detail), ..error };
                 DialError::blame(UrlPart::Share)(at_name)
             }
         }

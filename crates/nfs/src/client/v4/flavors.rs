@@ -39,7 +39,13 @@ impl Nfs4Session {
             return error;
         }
         let export = format!("/{}", self.options.path.trim_matches('/'));
-        Incompatibility::Flavors { export, selected: self.options.flavor(), flavors }.into()
+        let selected = self.options.flavor();
+        if flavors.contains(&selected) {
+            // It accepts these credentials, but not over this connection.
+            let xprtsec = if self.channel.tls().is_some() { "mtls" } else { "tls" };
+            return Incompatibility::NeedsTls { export, xprtsec }.into();
+        }
+        Incompatibility::Flavors { export, selected, flavors }.into()
     }
 
     /// `SECINFO` (RFC 7530, 16.31): the flavors that a name accepts.

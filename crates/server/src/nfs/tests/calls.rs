@@ -75,15 +75,46 @@ fn handles_of_other_instances_are_stale_and_guessed_ones_are_invalid() {
 }
 
 #[test]
-fn objects_that_a_volume_cannot_store_are_not_supported() {
+fn special_files_are_not_supported() {
     let state = state();
-    for (procedure, words) in
-        [(Procedure::ReadLink, 2), (Procedure::SymLink, 3), (Procedure::MkNod, 3), (Procedure::Link, 4)]
-    {
-        let result = nfs(&state, procedure, |call| state.handles.put(call, ROOT));
-        assert_eq!(status(&result), Some(NfsStatus::NotSupp));
-        assert_eq!(result.len(), 4 * words, "{procedure:?}");
-    }
+    let result = nfs(&state, Procedure::MkNod, named(&state, b"pipe"));
+    assert_eq!(status(&result), Some(NfsStatus::NotSupp));
+}
+
+#[test]
+fn links_have_their_target_and_files_several_names() {
+    let state = state();
+    let file = state.volume.create(ROOT, "file", 0o644).unwrap().node;
+    let link = |name: &'static [u8], target: &'static [u8]| {
+        let state = &state;
+        nfs(state, Procedure::SymLink, move |call| {
+            named(state, name)(call);
+            // No attributes.
+            call.words(&[0; 6]);
+            call.opaque(target);
+        })
+    };
+    assert_eq!(status(&link(b"link", b"../outside")), None);
+    assert_eq!(status(&link(b"link", b"other")), Some(NfsStatus::Exist));
+    assert_eq!(status(&link(b"..", b"other")), Some(NfsStatus::Exist));
+    let made = state.volume.lookup(ROOT, "link").unwrap();
+    let read = |node| nfs(&state, Procedure::ReadLink, |call| state.handles.put(call, node));
+    let text = read(made.node);
+    assert_eq!(status(&text), None);
+    assert!(text.ends_with(b"\0\0\0\x0a../outside\0\0"), "{text:?}");
+    assert_eq!(status(&read(file)), Some(NfsStatus::Inval));
+    let add = |node, name: &'static [u8]| {
+        let state = &state;
+        nfs(state, Procedure::Link, move |call| {
+            state.handles.put(call, node);
+            named(state, name)(call);
+        })
+    };
+    assert_eq!(status(&add(file, b"second")), None);
+    assert_eq!(status(&add(file, b"second")), Some(NfsStatus::Exist));
+    assert_eq!(status(&add(ROOT, b"third")), Some(NfsStatus::IsDir));
+    let second = state.volume.lookup(ROOT, "second").unwrap();
+    assert_eq!((second.node, second.links), (file, 2));
 }
 
 #[test]

@@ -33,6 +33,19 @@ pub(in crate::nfs::v4) enum Callback {
     },
 }
 
+/// Bytes of a callback on the wire without owners.
+pub(in crate::nfs::v4) const CALLBACK_BYTES: usize = 512;
+
+impl Callback {
+    /// Bytes that it is charged while it waits. The charge of a delegation contains its recall.
+    pub(in crate::nfs::v4) fn charged_bytes(&self) -> usize {
+        match self {
+            Self::Recall { .. } => 0,
+            Self::NotifyLock { handle, owner } => CALLBACK_BYTES + handle.len() + 2 * owner.1.len(),
+        }
+    }
+}
+
 /// What a client accepts in callbacks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CallbackTarget {
@@ -55,7 +68,7 @@ pub(super) fn encode(
     (session, sequence): (&SessionId, u32),
     callback: &Callback,
 ) -> Vec<u8> {
-    let mut out = Writer::with_capacity(512);
+    let mut out = Writer::with_capacity(CALLBACK_BYTES);
     let at = begin_record(&mut out);
     let identity = target.identity;
     let auth = identity.map(|(uid, gid)| AuthSys { machine: String::new(), uid, gid, groups: Vec::new() });

@@ -115,7 +115,7 @@ impl Compound<'_> {
     pub(super) fn finish_slot(&self, results: &[u8]) {
         if let (Some(session), Some((slot, cache))) = (&self.session, self.slot) {
             let keeps = cache || self.position <= 1;
-            session.slots.finish(slot, keeps.then(|| results.to_vec()));
+            session.slots.finish(slot, keeps.then_some(results));
         }
     }
 
@@ -158,7 +158,9 @@ impl Compound<'_> {
         if own && self.position + 1 < self.count {
             return Err(Nfs4Status::NotOnlyOp.into());
         }
-        Ok(self.v4().state.destroy_session(&args.session)?)
+        self.v4().state.destroy_session(&args.session)?;
+        self.peer.forget(&args.session);
+        Ok(())
     }
 
     /// `BIND_CONN_TO_SESSION`.

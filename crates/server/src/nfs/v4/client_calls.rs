@@ -65,6 +65,7 @@ impl Compound<'_> {
         if let Some(reply) = owner.check(call.operation as u32, call.sequence)? {
             return self.repeat(&reply, out);
         }
+        let new = owner.is_new();
         let at = out.len();
         let result = execute(self, out, &mut owner);
         let status = result.map_err(OpError::status);
@@ -76,7 +77,14 @@ impl Compound<'_> {
             Some(Place::Node(node)) => Some(node),
             _ => None,
         };
-        owner.record(call.sequence, status, OwnerReply { operation: call.operation as u32, bytes, node });
+        if new && result.is_err() {
+            drop(owner);
+            drop(sequence);
+            self.v4().state.forget_failed_owner(call.client, call.owner, call.of_locks);
+            return result;
+        }
+        let reply = OwnerReply { operation: call.operation as u32, bytes, node };
+        owner.record(call.sequence, status, reply, sequence.budget());
         result
     }
 

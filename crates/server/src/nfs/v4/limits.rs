@@ -1,9 +1,7 @@
-//! Bounds on everything that a peer can create over NFSv4.
+//! Bounds per call, session and file. The memory of all clients is bounded by the budget of the servers.
 
 use sharebench_nfs::v4::session::ChannelLimits;
 
-/// Records of clients, confirmed or not. The oldest unconfirmed one gives way to a new one.
-pub(super) const MAX_CLIENTS: usize = 20_000;
 /// Sessions of one client.
 pub(super) const MAX_SESSIONS_PER_CLIENT: usize = 16;
 /// Slots of one session: calls in flight.
@@ -12,12 +10,8 @@ pub(super) const MAX_SLOTS: u32 = 256;
 pub(super) const MAX_CACHED_REPLY: u32 = 4 << 10;
 /// Operations in one COMPOUND.
 pub(super) const MAX_OPERATIONS: u32 = 64;
-/// Opens, lock owners and delegations of one client.
-pub(super) const MAX_STATES_PER_CLIENT: usize = 65_536;
-/// Opens, lock owners and delegations of all clients.
-pub(super) const MAX_STATES: usize = 1 << 20;
-/// Owners of opens and locks of one client of minor version 0.
-pub(super) const MAX_OWNERS_PER_CLIENT: usize = 16_384;
+/// Owners without opens and locks that a client of minor version 0 keeps, for a repeated CLOSE (RFC 7530, 9.1.10).
+pub(super) const MAX_IDLE_OWNERS: usize = 64;
 /// Byte-range locks of one file.
 pub(super) const MAX_LOCKS_PER_FILE: usize = 4096;
 /// Owners that wait for a lock of one file. Others try again by themselves.

@@ -1,5 +1,7 @@
 //! LOCK, LOCKT and LOCKU (RFC 7530, 16.10 to 16.12).
 
+use std::sync::Arc;
+
 use sharebench_nfs::v4::item::{Item, Opaque};
 use sharebench_nfs::v4::lock::{Denied, Lock, LockKind, LockTest, Locker, Unlock};
 use sharebench_nfs::v4::open::StateOwner;
@@ -60,9 +62,11 @@ impl Compound<'_> {
             let state_table = &this.v4().state;
             let locked = match &args.locker {
                 Locker::New(locker) => {
-                    let locked =
-                        state_table.lock_as_new(&state, this.caller(), locker.owner.owner.0, wanted)?;
-                    this.begin_lock_sequence(client, locker.owner.owner.0, locker.lock_sequence)?;
+                    let owner = Arc::from(locker.owner.owner.0);
+                    let locked = state_table.lock_as_new(&state, this.caller(), &owner, wanted)?;
+                    if locked.is_ok() {
+                        this.begin_lock_sequence(client, &owner, locker.lock_sequence)?;
+                    }
                     locked
                 }
                 Locker::Known(_) => state_table.lock_as_known(&state, this.caller(), wanted)?,
@@ -88,11 +92,11 @@ impl Compound<'_> {
         if self.minor_version > 0 {
             return Ok(());
         }
-        let locks = self.v4().state.owner_sequence(client, owner, true)?;
-        let mut locks = locks.take()?;
+        let locker = self.v4().state.owner_sequence(client, owner, true)?;
+        let mut locks = locker.take()?;
         // A repeated LOCK is recognized by the sequence of the open owner, so that this reply is never used.
         let reply = OwnerReply { operation: Operation::Illegal as u32, bytes: Vec::new(), node: None };
-        locks.record(sequence, Ok(()), reply);
+        locks.record(sequence, Ok(()), reply, locker.budget());
         Ok(())
     }
 

@@ -38,7 +38,7 @@ use crate::nfs::handle::{HandleKey, Place};
 use crate::nfs::v4::callback::Callback;
 use crate::nfs::v4::pseudo::PseudoRoot;
 use crate::nfs::v4::state::StateTable;
-use crate::{NodeId, Volume};
+use crate::{NfsServerOptions, NodeId, Volume};
 
 pub(super) use clock::LeaseClock;
 pub(super) use peer::{Callbacks, Peer};
@@ -49,7 +49,7 @@ pub(super) const TICK: Duration = Duration::from_secs(1);
 
 /// What NFSv4 has besides what it shares with NFSv3.
 pub(super) struct V4Server {
-    /// The volume with its symbolic links.
+    /// The volume, to whose delegations its own changes are no news.
     volume: Arc<dyn Volume>,
     state: StateTable,
     pseudo: PseudoRoot,
@@ -66,15 +66,15 @@ impl V4Server {
     /// The state of a server that starts now.
     pub(super) fn new(
         volume: Arc<dyn Volume>,
-        export: &str,
+        options: &NfsServerOptions,
         handles: &HandleKey,
-        (clock, lease): (LeaseClock, Duration),
+        clock: LeaseClock,
         stable: Option<(StableStore, BTreeSet<Box<[u8]>>)>,
     ) -> Self {
         Self {
             volume,
-            state: StateTable::new(clock, lease, stable),
-            pseudo: PseudoRoot::new(export),
+            state: StateTable::new(clock, options.lease, stable, options.budget.clone()),
+            pseudo: PseudoRoot::new(&options.export),
             cookie_verifier: handles.instance().to_be_bytes(),
         }
     }

@@ -70,6 +70,8 @@ impl Compound<'_> {
         let reclaims = matches!(args.claim, OpenClaim::Previous(_));
         self.v4().state.check_grace(client, reclaims)?;
         self.client.get_or_insert(client);
+        // Before the file is created.
+        let charge = self.v4().state.charge_state(args.owner.owner.0.len(), Nfs4Status::Nospc)?;
         let directory = match args.claim {
             OpenClaim::Name(_) | OpenClaim::Delegated(_) => Some(self.node()?),
             _ => None,
@@ -93,7 +95,7 @@ impl Compound<'_> {
         if changes && !found.created {
             self.v4().recall_conflicts(&self.server.handles, Some(client), node)?;
         }
-        let opened = state.open(&wanted)?;
+        let opened = state.open(&wanted, charge)?;
         if let Some(size) = found.truncate {
             let change = SetAttributes { size: Some(size), ..SetAttributes::default() };
             self.volume().set_attributes(node, &change).map_err(of_node)?;

@@ -52,6 +52,11 @@ impl Peer {
         sessions.insert(0, Arc::clone(session));
     }
 
+    /// Forgets a session that was destroyed.
+    pub(super) fn forget(&self, id: &SessionId) {
+        self.sessions().retain(|session| session.id != *id);
+    }
+
     /// The session whose callback has this number.
     pub(super) fn session_of_callback(&self, xid: u32) -> Option<Arc<Session>> {
         self.sessions().iter().find(|session| session.awaits(xid)).cloned()

@@ -151,7 +151,7 @@ impl<'a> Nt1Call<'a> {
     }
 
     fn tree(&self) -> Outcome<Tree> {
-        self.state.table().trees.get(self.header.tid).copied().ok_or(NtStatus::SMB_BAD_TID)
+        self.state.table().trees.get(self.header.tid).map(|(tree, _)| *tree).ok_or(NtStatus::SMB_BAD_TID)
     }
 
     /// Answers a command: the block of the reply is appended to `body`.

@@ -9,9 +9,9 @@ use sharebench_smb::nt1::session::{GUEST, Logoff, SessionSetupRequest, SessionSe
 use sharebench_smb::{NtStatus, NtlmAcceptor};
 
 use super::call::Nt1Call;
-use super::state::{User, close_files};
+use super::state::{PendingLogin, User, close_files};
 use crate::smb::call::Answer;
-use crate::smb::login::{Accepted, NETBIOS_NAME};
+use crate::smb::login::{Accepted, LOGIN_BYTES, NETBIOS_NAME};
 use crate::smb::options::Protection;
 use crate::smb::session::{Origin, Session};
 use crate::smb::status::Outcome;
@@ -38,8 +38,9 @@ impl Nt1Call<'_> {
             status
         };
         let ticket = self.connection.accept_ticket(token).map_err(end)?;
-        if ticket.is_none() && !acceptor.has_challenged() {
-            let challenge = acceptor.challenge(token).map_err(|_| end(NtStatus::INVALID_PARAMETER))?;
+        if ticket.is_none() && !acceptor.acceptor.has_challenged() {
+            let challenge =
+                acceptor.acceptor.challenge(token).map_err(|_| end(NtStatus::INVALID_PARAMETER))?;
             self.put_setup(0, &challenge, body);
             let user = match renewed {
                 Some(session) => User::Session(session, Some(acceptor)),
@@ -51,7 +52,7 @@ impl Nt1Call<'_> {
         let accepted = if let Some(accepted) = ticket {
             accepted
         } else {
-            let received = acceptor.receive(token).map_err(|_| end(NtStatus::INVALID_PARAMETER))?;
+            let received = acceptor.acceptor.receive(token).map_err(|_| end(NtStatus::INVALID_PARAMETER))?;
             self.connection.accept(&received).map_err(end)?
         };
         let session = match renewed {
@@ -60,7 +61,8 @@ impl Nt1Call<'_> {
             Some(session) => session,
             None => {
                 let id = self.server.new_session_id();
-                let session = Session::new(id, accepted.account.clone(), ORIGIN);
+                let session =
+                    Session::new(id, accepted.account.clone(), ORIGIN, &self.server.options.budget)?;
                 // For breaks of oplocks.
                 session.add_channel(self.connection.number, self.connection.late.clone())?;
                 Arc::new(session)
@@ -78,21 +80,26 @@ impl Nt1Call<'_> {
     }
 
     /// The user that a message continues to log in, with its session if the login renews it, or a new one.
-    fn continued(&self) -> Outcome<(u16, Option<Arc<Session>>, Box<NtlmAcceptor>)> {
-        let new = || Box::new(NtlmAcceptor::new(NETBIOS_NAME));
+    fn continued(&self) -> Outcome<(u16, Option<Arc<Session>>, Box<PendingLogin>)> {
+        let new = || {
+            let bytes = size_of::<PendingLogin>() + LOGIN_BYTES;
+            let charge = self.server.options.budget.charge(bytes);
+            let charge = charge.ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
+            Outcome::Ok(Box::new(PendingLogin { acceptor: NtlmAcceptor::new(NETBIOS_NAME), _charge: charge }))
+        };
         let mut table = self.state.table();
         let uid = self.header.uid;
         match table.users.remove(uid) {
             Some(User::Login(acceptor)) => {
                 // The number stays taken while the login is being checked.
-                table.users.set(uid, User::Login(new()));
+                table.users.set(uid, User::Login(new()?));
                 Ok((uid, None, acceptor))
             }
             Some(User::Session(session, acceptor)) => {
                 table.users.set(uid, User::Session(Arc::clone(&session), None));
-                Ok((uid, Some(session), acceptor.unwrap_or_else(new)))
+                Ok((uid, Some(session), acceptor.map_or_else(new, Ok)?))
             }
-            None => Ok((table.add_user(User::Login(new()))?, None, new())),
+            None => Ok((table.add_user(User::Login(new()?))?, None, new()?)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! `NT_CREATE_ANDX`, `OPEN_ANDX` and CLOSE (MS-CIFS 3.3.5.5, 3.3.5.34, 3.3.5.51), and opens by path for other commands.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -63,7 +63,7 @@ impl Nt1Call<'_> {
     /// Opens a file or directory for the user of the message, with what it requests to cache. The open has no number yet.
     pub(super) fn open_path(&self, request: &CreateRequest, cache: CacheRequest) -> Reached<Opened> {
         let server = self.server;
-        let count = OpenCount::new(&self.connection.opens, server.max_opens.load(Ordering::Relaxed))?;
+        let count = OpenCount::new(&self.connection.opens, server, OpenFile::bytes(&request.name))?;
         let id = server.new_file_id();
         let session = Arc::clone(self.session()?);
         let nt1 = Some(Nt1Holder::new(self.header.tid, self.state.knows_level_2()));

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use sharebench_ncp::server::ENTRY_BYTES;
 use sharebench_smb::NtStatus;
 use sharebench_smb::nt1::message::text_at;
 use sharebench_smb::nt1::trans2::{
@@ -14,7 +15,7 @@ use super::names::{excluded, split_pattern};
 use super::opening::share_path;
 use super::state::{Search, SearchProgress};
 use super::transactions::{Transacted, Transaction};
-use crate::name::fold_case;
+use crate::name::{MAX_NAME_BYTES, fold_case};
 use crate::smb::listing::{ListedPage, ListingState, PageLimits};
 use crate::smb::resolve::resolve;
 use crate::smb::status::{Outcome, malformed};
@@ -56,6 +57,9 @@ impl Nt1Call<'_> {
         if !found.directory {
             return Err(NtStatus::OBJECT_PATH_NOT_FOUND.into());
         }
+        // The pattern, the same in its listing, and the last name.
+        let bytes = size_of::<Search>() + 2 * ENTRY_BYTES + 2 * pattern.len() + 2 * MAX_NAME_BYTES;
+        let charge = self.server.options.budget.charge(bytes).ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
         let search = Search {
             uid: self.header.uid,
             tid: self.header.tid,
@@ -66,6 +70,7 @@ impl Nt1Call<'_> {
                 listing: ListingState::of(pattern),
                 last_name: String::new(),
             }),
+            _charge: charge,
         };
         let (page, end) = self.next_page(&search, &limits)?;
         if page.entries == 0 {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use sharebench_ncp::server::{ENTRY_BYTES, StateBudget, StateCharge};
 use sharebench_smb::nt1::command;
 use sharebench_smb::nt1::session::capability;
 use sharebench_smb::nt1::signing::Signer;
@@ -30,9 +31,15 @@ const MIN_BUFFER: u32 = 1024;
 /// A user of a connection.
 pub(super) enum User {
     /// A login that has received its challenge.
-    Login(Box<NtlmAcceptor>),
+    Login(Box<PendingLogin>),
     /// With the login that renews the session, after its challenge.
-    Session(Arc<Session>, Option<Box<NtlmAcceptor>>),
+    Session(Arc<Session>, Option<Box<PendingLogin>>),
+}
+
+/// A login that has begun.
+pub(super) struct PendingLogin {
+    pub(super) acceptor: NtlmAcceptor,
+    pub(super) _charge: StateCharge,
 }
 
 /// A file that a client has opened.
@@ -56,6 +63,7 @@ pub(super) struct Search {
     /// Entries with one of these attributes are left out.
     pub(super) excluded: u32,
     pub(super) progress: Mutex<SearchProgress>,
+    pub(super) _charge: StateCharge,
 }
 
 /// How far a search has come.
@@ -116,7 +124,7 @@ pub(super) struct Table {
     closed: bool,
     pub(super) users: Numbered<User>,
     /// The kind of each tree. A tree belongs to the connection, so that all of its users may use it (MS-CIFS 3.3.1.6).
-    pub(super) trees: Numbered<Tree>,
+    pub(super) trees: Numbered<(Tree, StateCharge)>,
     pub(super) files: Numbered<OpenedFile>,
     pub(super) searches: Numbered<Arc<Search>>,
 }
@@ -126,8 +134,9 @@ impl Table {
         self.users.add(user, MAX_USERS)
     }
 
-    pub(super) fn add_tree(&mut self, tree: Tree) -> Outcome<u16> {
-        self.trees.add(tree, MAX_TREES)
+    pub(super) fn add_tree(&mut self, tree: Tree, budget: &StateBudget) -> Outcome<u16> {
+        let charge = budget.charge(2 * ENTRY_BYTES).ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
+        self.trees.add((tree, charge), MAX_TREES)
     }
 
     /// Adds an open file, unless the connection has ended or its user or tree is gone.

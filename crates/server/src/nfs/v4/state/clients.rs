@@ -1,15 +1,18 @@
 //! Clients from minor version 1 on: `EXCHANGE_ID`, `RECLAIM_COMPLETE`, `DESTROY_CLIENTID` (RFC 8881, 18.35, 18.50, 18.51).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
+use sharebench_ncp::server::{ENTRY_BYTES, StateCharge};
 use sharebench_nfs::v4::session::{CreatedSession, SessionId};
 use sharebench_nfs::v4::status::Nfs4Status;
 
-use crate::nfs::v4::limits::MAX_CLIENTS;
 use crate::nfs::v4::state::owner_sequence::OwnerSequence;
 use crate::nfs::v4::state::session::Lease;
-use crate::nfs::v4::state::{ClientOwner, StateResult, StateTable, Tables};
+use crate::nfs::v4::state::{ClientOwner, OwnerKey, StateResult, StateTable, Tables};
+
+/// Bytes of a client besides its owner string, which the tables of clients and owners and the state file have.
+const CLIENT_BYTES: usize = size_of::<Client>() + size_of::<Lease>() + 6 * ENTRY_BYTES;
 
 /// A record of a client.
 #[derive(Debug)]
@@ -31,7 +34,12 @@ pub(in crate::nfs::v4) struct Client {
     /// Confirms the record, minor version 0.
     pub(super) confirmation: [u8; 8],
     /// Sequences of the owners of opens and locks, minor version 0.
-    pub(super) sequences: HashMap<Box<[u8]>, Arc<OwnerSequence>>,
+    pub(super) sequences: HashMap<OwnerKey, Arc<OwnerSequence>>,
+    /// Owners that have no state any longer, the last one at the end, minor version 0.
+    pub(super) idle: VecDeque<OwnerKey>,
+    /// Number of revoked delegations.
+    pub(super) revoked: usize,
+    _charge: StateCharge,
 }
 
 /// What `EXCHANGE_ID` results in.
@@ -78,9 +86,14 @@ impl StateTable {
         if let Some(old) = tables.owners.get(&owner).and_then(|records| records.unconfirmed) {
             tables.remove_client(old, now_ms);
         }
-        if tables.clients.len() >= MAX_CLIENTS && !tables.drop_oldest_unconfirmed(now_ms) {
-            return Err(Nfs4Status::Resource);
-        }
+        let bytes = CLIENT_BYTES + 3 * owner.1.len();
+        let charge = loop {
+            match self.budget.charge(bytes) {
+                Some(charge) => break charge,
+                None if tables.drop_oldest_unconfirmed(now_ms) => {}
+                None => return Err(Nfs4Status::Delay),
+            }
+        };
         let number = tables.next();
         let id = u64::from(self.boot) << 32 | number & u64::from(u32::MAX);
         let minor_0 = owner.0;
@@ -96,8 +109,12 @@ impl StateTable {
             reclaimed: minor_0,
             confirmation: self.random_bytes(number),
             sequences: HashMap::new(),
+            idle: VecDeque::new(),
+            revoked: 0,
+            _charge: charge,
         };
         tables.clients.insert(id, client);
+        tables.unconfirmed.insert(number, id);
         tables.owners.entry(owner).or_default().unconfirmed = Some(id);
         Ok(id)
     }
@@ -160,6 +177,7 @@ impl Tables {
     pub(super) fn confirm_client(&mut self, id: u64, now_ms: u64) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         client.confirmed = true;
+        self.unconfirmed.remove(&(id & u64::from(u32::MAX)));
         client.lease.renew(now_ms);
         let owner = client.owner.clone();
         let records = self.owners.entry(owner.clone()).or_default();
@@ -188,6 +206,7 @@ impl Tables {
             }
         }
         let Some(client) = self.clients.remove(&id) else { return };
+        self.unconfirmed.remove(&(id & u64::from(u32::MAX)));
         for session in &client.sessions {
             if let Some(session) = self.sessions.remove(session) {
                 session.kill();
@@ -213,8 +232,7 @@ impl Tables {
     }
 
     fn drop_oldest_unconfirmed(&mut self, now_ms: u64) -> bool {
-        let unconfirmed = self.clients.iter().filter(|(_, client)| !client.confirmed);
-        let oldest = unconfirmed.min_by_key(|(_, client)| client.lease.renewed_ms()).map(|(id, _)| *id);
+        let oldest = self.unconfirmed.pop_first().map(|(_, id)| id);
         if let Some(id) = oldest {
             self.remove_client(id, now_ms);
         }

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use sharebench_ncp::server::ENTRY_BYTES;
 use sharebench_nfs::v4::client_id::ClientIdConfirm;
 use sharebench_nfs::v4::status::Nfs4Status;
 
-use crate::nfs::v4::limits::MAX_OWNERS_PER_CLIENT;
 use crate::nfs::v4::state::owner_sequence::OwnerSequence;
-use crate::nfs::v4::state::{ClientOwner, StateResult, StateTable};
+use crate::nfs::v4::state::{ClientOwner, StateResult, StateTable, Tables};
+
+/// Bytes of an owner besides its name, which its client may also have among the idle ones.
+const OWNER_BYTES: usize = size_of::<OwnerSequence>() + 3 * ENTRY_BYTES;
 
 impl StateTable {
     /// Adds a record of a client, which it has to confirm.
@@ -62,19 +65,32 @@ impl StateTable {
         let mut tables = self.lock();
         let client = tables.client(client)?;
         client.lease.renew(now_ms);
-        let key: Box<[u8]> = [&[u8::from(of_locks)], owner].concat().into();
+        let key = (of_locks, owner.into());
         if let Some(known) = client.sequences.get(&key) {
             return Ok(Arc::clone(known));
         }
-        if client.sequences.len() >= MAX_OWNERS_PER_CLIENT {
-            // Owners without state may be forgotten: a client begins anew with them.
-            client.sequences.retain(|_, sequence| Arc::strong_count(sequence) > 1 || sequence.is_in_use());
-        }
-        if client.sequences.len() >= MAX_OWNERS_PER_CLIENT {
-            return Err(Nfs4Status::Resource);
-        }
-        let sequence = Arc::new(OwnerSequence::default());
+        let charge = self.budget.charge(OWNER_BYTES + owner.len()).ok_or(Nfs4Status::Resource)?;
+        let sequence = Arc::new(OwnerSequence::new(charge));
         client.sequences.insert(key, Arc::clone(&sequence));
         Ok(sequence)
+    }
+
+    /// Forgets an owner whose first operation has failed, so that failures leave nothing.
+    pub(in crate::nfs::v4) fn forget_failed_owner(&self, client: u64, owner: &[u8], of_locks: bool) {
+        self.lock().forget_owner(client, &owner.into(), of_locks);
+    }
+}
+
+impl Tables {
+    /// Forgets an owner that has no state and no operation in progress. It begins anew with its next operation.
+    pub(super) fn forget_owner(&mut self, client: u64, owner: &Arc<[u8]>, of_locks: bool) {
+        if self.owned.of_owner(client, of_locks, owner).next().is_some() {
+            return;
+        }
+        let Some(client) = self.clients.get_mut(&client) else { return };
+        let key = (of_locks, Arc::clone(owner));
+        if client.sequences.get(&key).is_some_and(|sequence| Arc::strong_count(sequence) == 1) {
+            client.sequences.remove(&key);
+        }
     }
 }

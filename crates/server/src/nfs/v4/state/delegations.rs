@@ -3,40 +3,38 @@
 use std::sync::Arc;
 
 use sharebench_nfs::v4::data::StateId;
-use sharebench_nfs::v4::open::SHARE_WRITE;
 use sharebench_nfs::v4::session::sequence_status::RECALLABLE_STATE_REVOKED;
 use sharebench_nfs::v4::status::Nfs4Status;
 
 use crate::NodeId;
 use crate::nfs::v4::callback::Callback;
-use crate::nfs::v4::limits::MAX_STATES;
-use crate::nfs::v4::state::entry::{Caller, FileState, StateKind};
+use crate::nfs::v4::state::entry::{Caller, StateKind};
 use crate::nfs::v4::state::session::Session;
 use crate::nfs::v4::state::{StateResult, StateTable, Tables};
+
+/// Bytes of a recall that waits to be sent.
+const RECALL_BYTES: usize = 256;
 
 /// Recalls to send: the session of the client, and the delegation.
 pub(in crate::nfs::v4) type Recalls = Vec<(Arc<Session>, StateId)>;
 
 impl StateTable {
-    /// Delegates a file for reading to a client that has it open, if nobody writes and the client can be called. At most
-    /// half of all states are delegations, so that they never prevent an open.
+    /// Delegates a file for reading to a client that has it open, if nobody writes and the client can be called. Only
+    /// while half of the budget is free, so that delegations never prevent an open.
     pub(in crate::nfs::v4) fn delegate(&self, client: u64, node: NodeId) -> Option<StateId> {
         let now_ms = self.now_ms();
         let mut tables = self.lock();
         let file = tables.files.get(&node)?;
-        let is_written =
-            file.opens.iter().any(|number| match tables.states.get(number).map(|entry| &entry.kind) {
-                Some(StateKind::Open(share)) => share.access & SHARE_WRITE != 0 || share.deny != 0,
-                _ => true,
-            });
-        let of_client = |number: &u64| tables.states.get(number).is_some_and(|entry| entry.client == client);
-        let has_one = file.delegations.iter().any(of_client);
+        let has_one = file.delegations.contains_key(&client);
         let contended = file.contended_until_ms > now_ms;
-        if is_written || has_one || contended || tables.states.len() >= MAX_STATES / 2 {
+        let scarce = self.budget.used() > self.budget.limit() / 2;
+        if file.shares.excludes_delegation() || has_one || contended || scarce {
             return None;
         }
         Self::session_for_callbacks(&tables, client)?;
-        let number = tables.add_state(client, node, StateKind::Delegation { deadline_ms: None }).ok()?;
+        let charge = self.charge_state(RECALL_BYTES, Nfs4Status::Nospc).ok()?;
+        let kind = StateKind::Delegation { deadline_ms: None };
+        let number = tables.add_state((client, node), kind, charge).ok()?;
         Some(self.state_id(number, 1))
     }
 
@@ -48,13 +46,14 @@ impl StateTable {
         node: NodeId,
     ) -> Result<(), Recalls> {
         let mut tables = self.lock();
+        let tables = &mut *tables;
         let Some(file) = tables.files.get(&node) else { return Ok(()) };
         if file.delegations.is_empty() {
             return Ok(());
         }
         let now_ms = self.now_ms();
         let deadline_ms = now_ms.saturating_add(self.lease_ms);
-        let others: Vec<u64> = file.delegations.clone();
+        let others: Vec<u64> = file.delegations.values().copied().collect();
         let mut recalls = Recalls::new();
         let mut conflict = false;
         for number in others {
@@ -66,9 +65,10 @@ impl StateTable {
             let StateKind::Delegation { deadline_ms: recalled } = &mut entry.kind else { continue };
             if recalled.is_none() {
                 *recalled = Some(deadline_ms);
+                tables.recalled.push(number);
                 let state = self.state_id(number, entry.sequence);
                 let client = entry.client;
-                if let Some(session) = Self::session_for_callbacks(&tables, client) {
+                if let Some(session) = Self::session_for_callbacks(tables, client) {
                     recalls.push((session, state));
                 }
             }
@@ -126,31 +126,30 @@ impl Tables {
     /// Revokes the delegations that were not returned in time. Their clients learn of it by each SEQUENCE until they
     /// have freed them.
     pub(super) fn revoke_late(&mut self, now_ms: u64) {
-        let late: Vec<(u64, NodeId, u64)> = self
-            .states
-            .iter()
-            .filter(|(_, entry)| {
-                matches!(entry.kind, StateKind::Delegation { deadline_ms: Some(deadline) } if deadline <= now_ms)
-            })
-            .map(|(number, entry)| (*number, entry.node, entry.client))
-            .collect();
-        for (number, node, client) in late {
-            if let Some(entry) = self.states.get_mut(&number) {
+        let mut late = Vec::new();
+        let mut recalled = std::mem::take(&mut self.recalled);
+        recalled.retain(|number| {
+            let Some(entry) = self.states.get_mut(number) else { return false };
+            let StateKind::Delegation { deadline_ms: Some(deadline) } = entry.kind else { return false };
+            if deadline <= now_ms {
                 entry.kind = StateKind::Revoked;
+                late.push((entry.node, entry.client));
             }
-            if let Some(FileState { delegations, .. }) = self.files.get_mut(&node) {
-                delegations.retain(|other| *other != number);
+            deadline > now_ms
+        });
+        self.recalled = recalled;
+        for (node, client) in late {
+            if let Some(file) = self.files.get_mut(&node) {
+                file.delegations.remove(&client);
             }
-            self.report_revoked(client);
+            self.note_revoked(client, true);
         }
     }
 
-    /// Reports to a client whether it has revoked delegations.
-    pub(super) fn report_revoked(&self, client: u64) {
-        let Some(client) = self.clients.get(&client) else { return };
-        let revoked = |number: &u64| {
-            self.states.get(number).is_some_and(|entry| matches!(entry.kind, StateKind::Revoked))
-        };
-        client.lease.report(RECALLABLE_STATE_REVOKED, client.states.iter().any(revoked));
+    /// Counts a delegation of a client that was revoked, or that it has freed afterwards. Each SEQUENCE reports whether there are any.
+    pub(super) fn note_revoked(&mut self, client: u64, revoked: bool) {
+        let Some(client) = self.clients.get_mut(&client) else { return };
+        client.revoked = if revoked { client.revoked + 1 } else { client.revoked.saturating_sub(1) };
+        client.lease.report(RECALLABLE_STATE_REVOKED, client.revoked > 0);
     }
 }

@@ -1,14 +1,25 @@
 //! One state of a client, and what all clients have of one file.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 
+use sharebench_ncp::server::{ENTRY_BYTES, StateCharge};
 use sharebench_nfs::v4::data::StateId;
 use sharebench_nfs::v4::status::Nfs4Status;
 
-use crate::nfs::v4::limits::{MAX_STATES, MAX_STATES_PER_CLIENT};
-use crate::nfs::v4::state::ranges::{ByteRange, LockList};
+use crate::nfs::v4::limits::MAX_IDLE_OWNERS;
+use crate::nfs::v4::state::owned::OwnedKey;
+use crate::nfs::v4::state::ranges::{ByteLock, ByteRange, LockList};
+use crate::nfs::v4::state::shares::ShareCounts;
 use crate::nfs::v4::state::{StateResult, StateTable, Tables};
 use crate::{NodeId, PersistentId};
+
+/// Bytes of what is kept of one file.
+const FILE_BYTES: usize = size_of::<FileState>() + ENTRY_BYTES;
+/// Bytes of one lock, of which a vector may have room for twice as many.
+const LOCK_BYTES: usize = 2 * size_of::<ByteLock>();
+/// Bytes of a state besides its owner: its entry in the tables of states, of its client, of its owner and of its open.
+const ENTRIES_BYTES: usize = size_of::<StateEntry>() + size_of::<OwnedKey>() + 5 * ENTRY_BYTES;
 
 /// A state of a client: an open, a lock owner's locks on a file, or a delegation.
 #[derive(Debug)]
@@ -18,6 +29,7 @@ pub(in crate::nfs::v4) struct StateEntry {
     /// Counts its changes, from 1.
     pub(in crate::nfs::v4) sequence: u32,
     pub(in crate::nfs::v4) kind: StateKind,
+    _charge: StateCharge,
 }
 
 /// What a state is.
@@ -28,7 +40,7 @@ pub(in crate::nfs::v4) enum StateKind {
     /// The locks of an owner.
     Lock {
         /// The lock owner.
-        owner: Box<[u8]>,
+        owner: Arc<[u8]>,
         /// Number of the open that they belong to.
         open: u64,
     },
@@ -42,9 +54,9 @@ pub(in crate::nfs::v4) enum StateKind {
 }
 
 /// The share reservation of an open (RFC 7530, 9.7).
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(in crate::nfs::v4) struct OpenShare {
-    pub(in crate::nfs::v4) owner: Box<[u8]>,
+    pub(in crate::nfs::v4) owner: Arc<[u8]>,
     /// `OPEN4_SHARE_ACCESS_*`.
     pub(in crate::nfs::v4) access: u32,
     /// `OPEN4_SHARE_DENY_*`.
@@ -53,38 +65,60 @@ pub(in crate::nfs::v4) struct OpenShare {
     pub(in crate::nfs::v4) pairs: u16,
     /// False until `OPEN_CONFIRM`, minor version 0.
     pub(in crate::nfs::v4) confirmed: bool,
+    /// Numbers of the lock states that belong to it.
+    pub(super) lockers: HashSet<u64>,
 }
 
 /// What all clients have of one file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::nfs::v4) struct FileState {
-    /// Numbers of the opens.
-    pub(in crate::nfs::v4) opens: Vec<u64>,
-    /// Numbers of the lock states.
-    pub(in crate::nfs::v4) lockers: Vec<u64>,
-    /// Numbers of the delegations.
-    pub(in crate::nfs::v4) delegations: Vec<u64>,
+    pub(super) shares: ShareCounts,
+    /// Number of lock states.
+    lockers: usize,
+    /// Numbers of the delegations by client.
+    pub(super) delegations: HashMap<u64, u64>,
     pub(in crate::nfs::v4) locks: LockList,
     pub(in crate::nfs::v4) waiters: VecDeque<Waiter>,
     /// No delegation before this time in milliseconds, because clients compete for the file.
     pub(in crate::nfs::v4) contended_until_ms: u64,
     /// What the handle of the file contains, where handles survive a restart.
     pub(in crate::nfs::v4) identity: Option<PersistentId>,
+    /// That of the file and of its locks.
+    charge: StateCharge,
 }
 
 /// An owner that waits for a lock.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(in crate::nfs::v4) struct Waiter {
     pub(in crate::nfs::v4) client: u64,
     pub(in crate::nfs::v4) owner: Box<[u8]>,
     pub(in crate::nfs::v4) range: ByteRange,
     pub(in crate::nfs::v4) exclusive: bool,
+    pub(super) _charge: StateCharge,
 }
 
 impl FileState {
+    fn new(charge: StateCharge) -> Self {
+        Self {
+            shares: ShareCounts::default(),
+            lockers: 0,
+            delegations: HashMap::new(),
+            locks: LockList::default(),
+            waiters: VecDeque::new(),
+            contended_until_ms: 0,
+            identity: None,
+            charge,
+        }
+    }
+
+    /// Charges the locks that there are and `more`; false if the budget has less.
+    pub(super) fn charge_locks(&mut self, more: usize) -> bool {
+        self.charge.resize(FILE_BYTES + (self.locks.len() + more) * LOCK_BYTES)
+    }
+
     pub(super) fn is_unused(&self, now_ms: u64) -> bool {
-        self.opens.is_empty()
-            && self.lockers.is_empty()
+        self.shares.is_empty()
+            && self.lockers == 0
             && self.delegations.is_empty()
             && self.contended_until_ms <= now_ms
     }
@@ -133,26 +167,57 @@ impl StateTable {
     }
 }
 
+impl StateTable {
+    /// Charges a state of an owner with a name of this many bytes, or fails with `refused`.
+    pub(in crate::nfs::v4) fn charge_state(
+        &self,
+        owner_bytes: usize,
+        refused: Nfs4Status,
+    ) -> StateResult<StateCharge> {
+        self.budget.charge(ENTRIES_BYTES + FILE_BYTES + owner_bytes).ok_or(refused)
+    }
+}
+
+impl StateEntry {
+    /// The key of a state that has an owner.
+    fn key(&self) -> Option<OwnedKey> {
+        let (of_locks, owner) = match &self.kind {
+            StateKind::Open(share) => (false, &share.owner),
+            StateKind::Lock { owner, .. } => (true, owner),
+            StateKind::Delegation { .. } | StateKind::Revoked => return None,
+        };
+        Some(OwnedKey { client: self.client, of_locks, owner: Arc::clone(owner), node: self.node })
+    }
+}
+
 impl Tables {
-    /// Adds a state of a client, within the bounds.
-    pub(super) fn add_state(&mut self, client: u64, node: NodeId, kind: StateKind) -> StateResult<u64> {
-        if self.states.len() >= MAX_STATES {
-            return Err(Nfs4Status::Resource);
-        }
+    /// Adds a state of a client, which [`StateTable::charge_state`] has charged.
+    pub(super) fn add_state(
+        &mut self,
+        (client, node): (u64, NodeId),
+        kind: StateKind,
+        mut charge: StateCharge,
+    ) -> StateResult<u64> {
         let number = self.next();
-        let owner = self.client(client)?;
-        if owner.states.len() >= MAX_STATES_PER_CLIENT {
-            return Err(Nfs4Status::Resource);
-        }
-        owner.states.insert(number);
-        let file = self.files.entry(node).or_default();
+        self.client(client)?.states.insert(number);
+        let of_file = charge.split(FILE_BYTES);
+        let file = self.files.entry(node).or_insert_with(|| FileState::new(of_file));
         match &kind {
-            StateKind::Open(_) => file.opens.push(number),
-            StateKind::Lock { .. } => file.lockers.push(number),
-            StateKind::Delegation { .. } => file.delegations.push(number),
+            StateKind::Open(share) => file.shares.add(share.access, share.deny),
+            StateKind::Lock { open, .. } => {
+                file.lockers += 1;
+                if let Some(StateKind::Open(share)) = self.states.get_mut(open).map(|entry| &mut entry.kind) {
+                    share.lockers.insert(number);
+                }
+            }
+            StateKind::Delegation { .. } => drop(file.delegations.insert(client, number)),
             StateKind::Revoked => {}
         }
-        self.states.insert(number, StateEntry { client, node, sequence: 1, kind });
+        let entry = StateEntry { client, node, sequence: 1, kind, _charge: charge };
+        if let Some(key) = entry.key() {
+            self.owned.insert(key, number);
+        }
+        self.states.insert(number, entry);
         Ok(number)
     }
 
@@ -162,17 +227,43 @@ impl Tables {
         if let Some(client) = self.clients.get_mut(&entry.client) {
             client.states.remove(&number);
         }
+        if let Some(key) = entry.key()
+            && self.owned.remove(&key)
+        {
+            self.idle_owner(&key);
+        }
+        if let StateKind::Lock { open, .. } = &entry.kind
+            && let Some(StateKind::Open(share)) = self.states.get_mut(open).map(|open| &mut open.kind)
+        {
+            share.lockers.remove(&number);
+        }
         let Some(file) = self.files.get_mut(&entry.node) else { return false };
-        file.opens.retain(|other| *other != number);
-        file.lockers.retain(|other| *other != number);
-        file.delegations.retain(|other| *other != number);
-        let unlocked = file.locks.remove_all(number);
-        if let StateKind::Lock { owner, .. } = &entry.kind {
-            file.waiters.retain(|waiter| (waiter.client, &waiter.owner) != (entry.client, owner));
+        let mut unlocked = false;
+        match &entry.kind {
+            StateKind::Open(share) => file.shares.remove(share.access, share.deny),
+            StateKind::Lock { owner, .. } => {
+                file.lockers -= 1;
+                unlocked = file.locks.remove_all(number);
+                file.charge_locks(0);
+                file.waiters.retain(|waiter| (waiter.client, &*waiter.owner) != (entry.client, &**owner));
+            }
+            StateKind::Delegation { .. } => drop(file.delegations.remove(&entry.client)),
+            StateKind::Revoked => {}
         }
         if file.is_unused(now_ms) {
             self.files.remove(&entry.node);
         }
         unlocked
+    }
+
+    /// Keeps an owner of minor version 0 that has no state any longer, and forgets the one that has had none for longest.
+    fn idle_owner(&mut self, key: &OwnedKey) {
+        let Some(client) = self.clients.get_mut(&key.client).filter(|client| client.owner.0) else { return };
+        client.idle.push_back((key.of_locks, Arc::clone(&key.owner)));
+        if client.idle.len() > MAX_IDLE_OWNERS
+            && let Some((of_locks, owner)) = client.idle.pop_front()
+        {
+            self.forget_owner(key.client, &owner, of_locks);
+        }
     }
 }

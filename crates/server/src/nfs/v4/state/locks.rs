@@ -1,6 +1,7 @@
 //! Byte-range locks (RFC 7530, 16.10 to 16.12 and 16.37; RFC 8881, 18.10 to 18.12).
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use sharebench_nfs::v4::data::StateId;
 use sharebench_nfs::v4::open::{SHARE_READ, SHARE_WRITE};
@@ -9,6 +10,7 @@ use sharebench_nfs::v4::status::Nfs4Status;
 use crate::NodeId;
 use crate::nfs::v4::limits::{MAX_LOCKS_PER_FILE, MAX_WAITERS_PER_FILE};
 use crate::nfs::v4::state::entry::{Caller, FileState, StateKind, Waiter};
+use crate::nfs::v4::state::owned::OwnedKey;
 use crate::nfs::v4::state::ranges::{ByteLock, ByteRange};
 use crate::nfs::v4::state::{StateResult, StateTable, Tables};
 
@@ -18,7 +20,7 @@ pub(in crate::nfs::v4) struct Conflict {
     pub(in crate::nfs::v4) range: ByteRange,
     pub(in crate::nfs::v4) exclusive: bool,
     pub(in crate::nfs::v4) client: u64,
-    pub(in crate::nfs::v4) owner: Box<[u8]>,
+    pub(in crate::nfs::v4) owner: Arc<[u8]>,
 }
 
 /// Outcome of LOCK: the state id, or the lock that excludes it.
@@ -36,14 +38,8 @@ pub(in crate::nfs::v4) struct WantedLock {
 
 impl Tables {
     /// The lock state of an owner on a file.
-    fn locker_of(&self, client: u64, owner: &[u8], node: NodeId) -> Option<u64> {
-        let lockers = &self.files.get(&node)?.lockers;
-        lockers.iter().copied().find(|number| match self.states.get(number) {
-            Some(entry) if entry.client == client => {
-                matches!(&entry.kind, StateKind::Lock { owner: other, .. } if **other == *owner)
-            }
-            _ => false,
-        })
+    fn locker_of(&self, client: u64, owner: &Arc<[u8]>, node: NodeId) -> Option<u64> {
+        self.owned.get(&OwnedKey { client, of_locks: true, owner: Arc::clone(owner), node })
     }
 
     fn conflict(&self, node: NodeId, wanted: ByteLock) -> Option<Conflict> {
@@ -54,7 +50,7 @@ impl Tables {
             range: lock.range,
             exclusive: lock.exclusive,
             client: entry.client,
-            owner: owner.clone(),
+            owner: Arc::clone(owner),
         })
     }
 }
@@ -92,7 +88,7 @@ impl StateTable {
         &self,
         open: &StateId,
         caller: Caller,
-        owner: &[u8],
+        owner: &Arc<[u8]>,
         wanted: WantedLock,
     ) -> StateResult<Locked> {
         let mut tables = self.lock();
@@ -106,19 +102,20 @@ impl StateTable {
         check_mode(&tables, open, wanted.exclusive)?;
         let known = tables.locker_of(client, owner, wanted.node);
         let holder = known.unwrap_or(0);
-        if let Some(conflict) = Self::excluded(&mut tables, (client, owner), holder, wanted) {
+        if let Some(conflict) = self.excluded(&mut tables, (client, owner), holder, wanted) {
             return Ok(Err(conflict));
         }
         let Some(number) = known else {
-            let kind = StateKind::Lock { owner: owner.into(), open };
-            let number = tables.add_state(client, wanted.node, kind)?;
-            if let Err(error) = add_lock(&mut tables, number, wanted) {
+            let charge = self.charge_state(owner.len(), no_memory(caller))?;
+            let kind = StateKind::Lock { owner: Arc::clone(owner), open };
+            let number = tables.add_state((client, wanted.node), kind, charge)?;
+            if let Err(error) = add_lock(&mut tables, caller, (number, wanted)) {
                 tables.remove_state(number, self.now_ms());
                 return Err(error);
             }
             return Ok(Ok(self.state_id(number, 1)));
         };
-        add_lock(&mut tables, number, wanted)?;
+        add_lock(&mut tables, caller, (number, wanted))?;
         self.advance(&mut tables, number).map(Ok)
     }
 
@@ -137,18 +134,19 @@ impl StateTable {
             return Err(Nfs4Status::BadStateid);
         }
         let client = entry.client;
-        let owner = owner.clone();
+        let owner = Arc::clone(owner);
         let open = *open;
         check_mode(&tables, open, wanted.exclusive)?;
-        if let Some(conflict) = Self::excluded(&mut tables, (client, &owner), number, wanted) {
+        if let Some(conflict) = self.excluded(&mut tables, (client, &owner), number, wanted) {
             return Ok(Err(conflict));
         }
-        add_lock(&mut tables, number, wanted)?;
+        add_lock(&mut tables, caller, (number, wanted))?;
         self.advance(&mut tables, number).map(Ok)
     }
 
     /// The lock that excludes a wanted one; its owner then waits if it wants to.
     fn excluded(
+        &self,
         tables: &mut Tables,
         (client, owner): (u64, &[u8]),
         holder: u64,
@@ -157,12 +155,17 @@ impl StateTable {
         let lock = ByteLock { holder, range: wanted.range, exclusive: wanted.exclusive };
         let conflict = tables.conflict(wanted.node, lock)?;
         let can_be_called = wanted.waits && Self::session_for_callbacks(tables, client).is_some();
-        if can_be_called && let Some(file) = tables.files.get_mut(&wanted.node) {
+        // Without memory for it, the client tries again by itself, as it does if it cannot be called.
+        if can_be_called
+            && let Some(file) = tables.files.get_mut(&wanted.node)
+            && let Some(charge) = self.budget.charge(2 * size_of::<Waiter>() + owner.len())
+        {
             file.add_waiter(Waiter {
                 client,
                 owner: owner.into(),
                 range: wanted.range,
                 exclusive: wanted.exclusive,
+                _charge: charge,
             });
         }
         Some(conflict)
@@ -177,7 +180,7 @@ impl StateTable {
     ) -> StateResult<Option<Conflict>> {
         let mut tables = self.lock();
         tables.client(client)?.lease.renew(self.now_ms());
-        let holder = tables.locker_of(client, owner, wanted.node).unwrap_or(0);
+        let holder = tables.locker_of(client, &owner.into(), wanted.node).unwrap_or(0);
         let lock = ByteLock { holder, range: wanted.range, exclusive: wanted.exclusive };
         Ok(tables.conflict(wanted.node, lock))
     }
@@ -200,33 +203,30 @@ impl StateTable {
         if file.locks.len() >= MAX_LOCKS_PER_FILE {
             return Err(Nfs4Status::Resource);
         }
+        if !file.charge_locks(1) {
+            return Err(no_memory(caller));
+        }
         file.locks.remove(number, range);
+        file.charge_locks(0);
         self.advance(&mut tables, number)
     }
 
     /// Forgets an owner without locks, minor version 0.
     pub(in crate::nfs::v4) fn release_lock_owner(&self, client: u64, owner: &[u8]) -> StateResult<()> {
         let mut tables = self.lock();
-        let record = tables.client(client)?;
-        record.lease.renew(self.now_ms());
-        let states: Vec<u64> = record.states.iter().copied().collect();
-        let of_owner = |number: &u64| {
-            let entry = tables.states.get(number)?;
-            matches!(&entry.kind, StateKind::Lock { owner: other, .. } if **other == *owner)
-                .then_some((*number, entry.node))
-        };
-        let lockers: Vec<_> = states.iter().filter_map(of_owner).collect();
-        let held = |(number, node): &(u64, NodeId)| {
+        tables.client(client)?.lease.renew(self.now_ms());
+        let owner: Arc<[u8]> = owner.into();
+        let lockers: Vec<(NodeId, u64)> = tables.owned.of_owner(client, true, &owner).collect();
+        let held = |(node, number): &(NodeId, u64)| {
             tables.files.get(node).is_some_and(|file| file.locks.holds(*number))
         };
         if lockers.iter().any(held) {
             return Err(Nfs4Status::LocksHeld);
         }
-        for (number, _) in lockers {
+        for (_, number) in lockers {
             tables.remove_state(number, self.now_ms());
         }
-        let key: Box<[u8]> = [&[1], owner].concat().into();
-        tables.client(client)?.sequences.remove(&key);
+        tables.forget_owner(client, &owner, true);
         Ok(())
     }
 
@@ -247,8 +247,11 @@ impl StateTable {
             }
             StateKind::Revoked => {}
         }
+        let revoked = matches!(entry.kind, StateKind::Revoked);
         tables.remove_state(number, self.now_ms());
-        tables.report_revoked(client);
+        if revoked {
+            tables.note_revoked(client, false);
+        }
         Ok(())
     }
 
@@ -268,18 +271,27 @@ fn check_mode(tables: &Tables, open: u64, exclusive: bool) -> StateResult<()> {
     }
 }
 
-fn add_lock(tables: &mut Tables, number: u64, wanted: WantedLock) -> StateResult<()> {
+/// The status where the budget has no memory for a lock: `NFS4ERR_RESOURCE` exists in minor version 0 only.
+fn no_memory(caller: Caller) -> Nfs4Status {
+    if caller.minor_version == 0 { Nfs4Status::Resource } else { Nfs4Status::Delay }
+}
+
+fn add_lock(tables: &mut Tables, caller: Caller, (number, wanted): (u64, WantedLock)) -> StateResult<()> {
     let file = tables.files.get_mut(&wanted.node).ok_or(Nfs4Status::BadStateid)?;
     // A lock in the middle of another kind of lock makes three.
     if file.locks.len() + 2 > MAX_LOCKS_PER_FILE {
         return Err(Nfs4Status::Resource);
     }
+    if !file.charge_locks(2) {
+        return Err(no_memory(caller));
+    }
     file.locks.add(ByteLock { holder: number, range: wanted.range, exclusive: wanted.exclusive });
+    file.charge_locks(0);
     // An owner that has got its lock does not wait any longer.
     if let Some(entry) = tables.states.get(&number)
         && let StateKind::Lock { owner, .. } = &entry.kind
     {
-        file.waiters.retain(|waiter| (waiter.client, &waiter.owner) != (entry.client, owner));
+        file.waiters.retain(|waiter| (waiter.client, &*waiter.owner) != (entry.client, &**owner));
     }
     Ok(())
 }

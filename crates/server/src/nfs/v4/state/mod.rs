@@ -11,18 +11,21 @@ pub(super) mod expiry;
 mod grace;
 pub(super) mod locks;
 pub(super) mod opens;
+pub(super) mod owned;
 pub(super) mod owner_sequence;
 pub(super) mod ranges;
 pub(super) mod session;
 pub(super) mod sessions;
+pub(super) mod shares;
 pub(super) mod slot;
 pub(super) mod stable;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use sharebench_ncp::server::StateBudget;
 use sharebench_nfs::v4::data::StateId;
 use sharebench_nfs::v4::session::SessionId;
 use sharebench_nfs::v4::status::Nfs4Status;
@@ -33,6 +36,7 @@ use crate::nfs::v4::clock::{LeaseClock, milliseconds};
 use crate::nfs::v4::state::clients::Client;
 use crate::nfs::v4::state::entry::{FileState, StateEntry};
 use crate::nfs::v4::state::grace::Grace;
+use crate::nfs::v4::state::owned::OwnedStates;
 use crate::nfs::v4::state::session::Session;
 use crate::nfs::v4::state::stable::StableStore;
 
@@ -42,13 +46,17 @@ pub(super) type StateResult<T> = Result<T, Nfs4Status>;
 /// Identity of a client: true for minor version 0, whose clients are others, and its owner string.
 pub(super) type ClientOwner = (bool, Box<[u8]>);
 
-/// All state of NFSv4 of one server.
+/// An owner of opens or locks of a client: true for one of locks, and its name.
+type OwnerKey = (bool, Arc<[u8]>);
+
+/// All state of NFSv4 of one server. What clients cause is charged to a budget before it is allocated.
 pub(super) struct StateTable {
     pub(super) clock: LeaseClock,
     pub(super) lease_ms: u64,
     /// Number of this start of the server, a part of every client id and state id.
     boot: u32,
     random: RandomState,
+    budget: StateBudget,
     tables: Mutex<Tables>,
 }
 
@@ -59,13 +67,18 @@ pub(super) struct Tables {
     pub(super) clients: HashMap<u64, Client>,
     /// Numbers of the confirmed and the unconfirmed record of an owner.
     owners: HashMap<ClientOwner, OwnerRecords>,
+    /// The clients that have not confirmed their record, by the number in their id, the oldest first.
+    unconfirmed: BTreeMap<u64, u64>,
     pub(super) sessions: HashMap<SessionId, Arc<Session>>,
     pub(super) states: HashMap<u64, StateEntry>,
+    owned: OwnedStates,
     pub(super) files: HashMap<NodeId, FileState>,
+    /// Numbers of the delegations that were recalled.
+    recalled: Vec<u64>,
     /// Recalls to repeat, at most one per session at a time.
     retries: Vec<(Weak<Session>, Callback)>,
     /// Opens of minor version 0 that were closed last, with client and owner, for a repeated CLOSE.
-    closed: VecDeque<(u64, u64, Box<[u8]>)>,
+    closed: VecDeque<(u64, u64, Arc<[u8]>)>,
     /// Files of which a client that was removed had locks, so that others may get theirs.
     unlocked: Vec<NodeId>,
     /// The end of the grace period was recorded.
@@ -87,6 +100,7 @@ impl StateTable {
         clock: LeaseClock,
         lease: Duration,
         stable: Option<(StableStore, BTreeSet<Box<[u8]>>)>,
+        budget: StateBudget,
     ) -> Self {
         let random = RandomState::new();
         let lease_ms = milliseconds(lease).max(1);
@@ -100,9 +114,12 @@ impl StateTable {
             last: 0,
             clients: HashMap::new(),
             owners: HashMap::new(),
+            unconfirmed: BTreeMap::new(),
             sessions: HashMap::new(),
             states: HashMap::new(),
+            owned: OwnedStates::default(),
             files: HashMap::new(),
+            recalled: Vec::new(),
             retries: Vec::new(),
             closed: VecDeque::new(),
             unlocked: Vec::new(),
@@ -110,7 +127,7 @@ impl StateTable {
             grace: Grace::new(expected, until_ms),
             stable,
         };
-        Self { clock, lease_ms, boot, random, tables: Mutex::new(tables) }
+        Self { clock, lease_ms, boot, random, budget, tables: Mutex::new(tables) }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Tables> {

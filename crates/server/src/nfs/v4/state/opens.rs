@@ -1,10 +1,15 @@
 //! Opens with share reservations (RFC 7530, 9.7 and 16.16 to 16.19; RFC 8881, 18.16).
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use sharebench_ncp::server::StateCharge;
 use sharebench_nfs::v4::data::StateId;
 use sharebench_nfs::v4::open::{SHARE_BOTH, SHARE_READ, SHARE_WRITE};
 use sharebench_nfs::v4::status::Nfs4Status;
 
 use crate::nfs::v4::state::entry::{Caller, OpenShare, StateKind};
+use crate::nfs::v4::state::owned::OwnedKey;
 use crate::nfs::v4::state::{StateResult, StateTable, Tables};
 use crate::{NodeId, PersistentId};
 
@@ -34,22 +39,20 @@ impl Tables {
     /// True if an open denies this access, or has access that `deny` denies. Opens of the same owner count as well (RFC 7530,
     /// 9.7).
     fn conflicts(&self, node: NodeId, (access, deny): (u32, u32)) -> bool {
-        let Some(file) = self.files.get(&node) else { return false };
-        file.opens.iter().any(|number| match self.states.get(number).map(|entry| &entry.kind) {
-            Some(StateKind::Open(open)) => open.deny & access != 0 || open.access & deny != 0,
-            _ => false,
-        })
+        self.files.get(&node).is_some_and(|file| file.shares.conflict(access, deny))
     }
 
-    /// The open of an owner on a file.
-    fn open_of(&self, client: u64, owner: &[u8], node: NodeId) -> Option<u64> {
-        let opens = &self.files.get(&node)?.opens;
-        opens.iter().copied().find(|number| match self.states.get(number) {
-            Some(entry) if entry.client == client => {
-                matches!(&entry.kind, StateKind::Open(open) if *open.owner == *owner)
-            }
-            _ => false,
-        })
+    /// Changes the share reservation of an open, and that of its file.
+    fn change_share(&mut self, number: u64, change: impl FnOnce(&mut OpenShare)) -> StateResult<()> {
+        let entry = self.states.get_mut(&number).ok_or(Nfs4Status::BadStateid)?;
+        let StateKind::Open(share) = &mut entry.kind else { return Err(Nfs4Status::BadStateid) };
+        let before = (share.access, share.deny);
+        change(share);
+        if let Some(file) = self.files.get_mut(&entry.node) {
+            file.shares.remove(before.0, before.1);
+            file.shares.add(share.access, share.deny);
+        }
+        Ok(())
     }
 
     fn share(&mut self, number: u64) -> StateResult<&mut OpenShare> {
@@ -75,33 +78,42 @@ impl StateTable {
         if conflict { Err(Nfs4Status::ShareDenied) } else { Ok(()) }
     }
 
-    /// Opens a file, or adds access to an open that the owner has.
-    pub(in crate::nfs::v4) fn open(&self, wanted: &WantedOpen<'_>) -> StateResult<StateId> {
+    /// Opens a file with a charge for it, or adds access to an open that the owner has.
+    pub(in crate::nfs::v4) fn open(
+        &self,
+        wanted: &WantedOpen<'_>,
+        charge: StateCharge,
+    ) -> StateResult<StateId> {
         let mut tables = self.lock();
-        let own = tables.open_of(wanted.client, wanted.owner, wanted.node);
+        let owner: Arc<[u8]> = wanted.owner.into();
+        let key =
+            OwnedKey { client: wanted.client, of_locks: false, owner: Arc::clone(&owner), node: wanted.node };
+        let own = tables.owned.get(&key);
         if tables.conflicts(wanted.node, (wanted.access, wanted.deny)) {
             return Err(Nfs4Status::ShareDenied);
         }
         let pairs = pair(wanted.access, wanted.deny);
-        let Some(number) = own else {
-            let share = OpenShare {
-                owner: wanted.owner.into(),
-                access: wanted.access,
-                deny: wanted.deny,
-                pairs,
-                confirmed: !wanted.needs_confirmation,
-            };
-            let number = tables.add_state(wanted.client, wanted.node, StateKind::Open(share))?;
-            if let Some(file) = tables.files.get_mut(&wanted.node) {
-                file.identity = wanted.identity;
-            }
-            return Ok(self.state_id(number, 1));
+        if let Some(number) = own {
+            tables.change_share(number, |share| {
+                share.access |= wanted.access;
+                share.deny |= wanted.deny;
+                share.pairs |= pairs;
+            })?;
+            return self.advance(&mut tables, number);
+        }
+        let share = OpenShare {
+            owner,
+            access: wanted.access,
+            deny: wanted.deny,
+            pairs,
+            confirmed: !wanted.needs_confirmation,
+            lockers: HashSet::new(),
         };
-        let share = tables.share(number)?;
-        share.access |= wanted.access;
-        share.deny |= wanted.deny;
-        share.pairs |= pairs;
-        self.advance(&mut tables, number)
+        let number = tables.add_state((wanted.client, wanted.node), StateKind::Open(share), charge)?;
+        if let Some(file) = tables.files.get_mut(&wanted.node) {
+            file.identity = wanted.identity;
+        }
+        Ok(self.state_id(number, 1))
     }
 
     /// Confirms an open, minor version 0.
@@ -143,10 +155,13 @@ impl StateTable {
         if (reached_access, reached_deny) != (access, deny) {
             return Err(Nfs4Status::Inval);
         }
-        share.access = access;
-        share.deny = deny;
         let kept = (0..16u32).filter(|bit| (bit >> 2) & !access == 0 && bit & 3 & !deny == 0);
-        share.pairs &= kept.fold(0, |set, bit| set | 1 << bit);
+        let kept = kept.fold(0, |set, bit| set | 1 << bit);
+        tables.change_share(number, |share| {
+            share.access = access;
+            share.deny = deny;
+            share.pairs &= kept;
+        })?;
         self.advance(&mut tables, number)
     }
 
@@ -158,29 +173,21 @@ impl StateTable {
     ) -> StateResult<(StateId, Option<NodeId>)> {
         let mut tables = self.lock();
         let number = self.current(&tables, state, caller)?;
-        let node = match tables.states.get(&number) {
-            Some(entry) if matches!(entry.kind, StateKind::Open(_)) => entry.node,
+        let (client, node) = match tables.states.get(&number) {
+            Some(entry) if matches!(entry.kind, StateKind::Open(_)) => (entry.client, entry.node),
             _ => return Err(Nfs4Status::BadStateid),
         };
         let closed = self.advance(&mut tables, number)?;
-        let lockers = tables.files.get(&node).map(|file| file.lockers.clone()).unwrap_or_default();
-        let mut unlocked = false;
-        for locker in lockers {
-            let belongs = tables
-                .states
-                .get(&locker)
-                .is_some_and(|entry| matches!(entry.kind, StateKind::Lock { open, .. } if open == number));
-            if belongs {
-                unlocked |= tables.remove_state(locker, self.now_ms());
-            }
-        }
-        if caller.minor_version == 0
-            && let Some(entry) = tables.states.get(&number)
-            && let StateKind::Open(share) = &entry.kind
-        {
-            let closed = (number, entry.client, share.owner.clone());
+        let share = tables.share(number)?;
+        let lockers = std::mem::take(&mut share.lockers);
+        if caller.minor_version == 0 {
+            let closed = (number, client, Arc::clone(&share.owner));
             tables.closed.truncate(MAX_CLOSED - 1);
             tables.closed.push_front(closed);
+        }
+        let mut unlocked = false;
+        for locker in lockers {
+            unlocked |= tables.remove_state(locker, self.now_ms());
         }
         tables.remove_state(number, self.now_ms());
         Ok((closed, unlocked.then_some(node)))
@@ -191,7 +198,7 @@ impl StateTable {
         &self,
         state: &StateId,
         minor_version: u32,
-    ) -> StateResult<(u64, Box<[u8]>, bool)> {
+    ) -> StateResult<(u64, Arc<[u8]>, bool)> {
         let number = self.number(state, minor_version)?;
         let tables = self.lock();
         let Some(entry) = tables.states.get(&number) else {

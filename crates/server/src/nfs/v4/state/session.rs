@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use sharebench_ncp::server::{ENTRY_BYTES, StateCharge};
 use sharebench_nfs::v4::session::{ChannelLimits, SessionId};
 
-use crate::nfs::v4::callback::{Callback, CallbackTarget, encode};
+use crate::nfs::v4::callback::{CALLBACK_BYTES, Callback, CallbackTarget, encode};
 use crate::nfs::v4::limits::{MAX_CONNECTIONS_PER_SESSION, MAX_QUEUED_CALLBACKS};
 use crate::nfs::v4::peer::Peer;
 use crate::nfs::v4::state::slot::Slots;
@@ -65,6 +66,7 @@ pub(in crate::nfs::v4) struct Session {
     /// The client wants callbacks and no connection for them is left.
     back_down: AtomicBool,
     back: Mutex<BackChannel>,
+    charge: StateCharge,
 }
 
 /// The way of callbacks: one in flight, the others wait.
@@ -73,31 +75,41 @@ struct BackChannel {
     target: CallbackTarget,
     sequence: u32,
     connections: Vec<Weak<Peer>>,
-    waiting: VecDeque<Callback>,
-    in_flight: Option<(u32, Callback)>,
+    waiting: VecDeque<(Callback, StateCharge)>,
+    in_flight: Option<(u32, Callback, StateCharge)>,
 }
 
 /// Numbers of callbacks, which only have to differ from each other.
 static NEXT_XID: AtomicU32 = AtomicU32::new(1);
 
 impl Session {
-    /// A session without connections.
+    /// Bytes of a session with this number of slots, without the results that they keep.
+    pub(super) fn bytes(slots: u32) -> usize {
+        size_of::<Self>()
+            + slots as usize * Slots::BYTES
+            + MAX_CONNECTIONS_PER_SESSION * size_of::<Weak<Peer>>()
+            + CALLBACK_BYTES
+            + 3 * ENTRY_BYTES
+    }
+
+    /// A session without connections, with a charge of [`Self::bytes`].
     pub(super) fn new(
         (id, client, minor_version): (SessionId, u64, u32),
         lease: Arc<Lease>,
         fore: ChannelLimits,
-        target: CallbackTarget,
+        (target, charge): (CallbackTarget, StateCharge),
     ) -> Self {
         Self {
             id,
             client,
             lease,
-            slots: Slots::new(fore.max_requests),
+            slots: Slots::new(fore.max_requests, charge.budget()),
             fore,
             minor_version,
             dead: AtomicBool::new(false),
             back_down: AtomicBool::new(false),
             back: Mutex::new(BackChannel { target, ..BackChannel::default() }),
+            charge,
         }
     }
 
@@ -157,18 +169,21 @@ impl Session {
             return false;
         }
         let mut back = self.back();
-        if back.waiting.len() >= MAX_QUEUED_CALLBACKS || back.waiting.contains(&callback) {
+        let waits = back.waiting.iter().any(|(waiting, _)| *waiting == callback);
+        if back.waiting.len() >= MAX_QUEUED_CALLBACKS || waits {
             return false;
         }
-        back.waiting.push_back(callback);
+        let Some(charge) = self.charge.budget().charge(callback.charged_bytes()) else { return false };
+        back.waiting.push_back((callback, charge));
         self.send_next(&mut back)
     }
 
     /// Sends the next callback if none is in flight; false if there is no connection.
     fn send_next(&self, back: &mut BackChannel) -> bool {
         while back.in_flight.is_none()
-            && let Some(callback) = back.waiting.front().cloned()
+            && let Some((callback, _)) = back.waiting.front()
         {
+            let callback = callback.clone();
             back.connections.retain(|known| known.upgrade().is_some_and(|peer| !peer.is_closed()));
             let Some(peer) = back.connections.iter().find_map(Weak::upgrade) else { return false };
             let xid = NEXT_XID.fetch_add(1, Ordering::Relaxed);
@@ -177,8 +192,7 @@ impl Session {
             if peer.send(encode(head, (&self.id, sequence), &callback)) {
                 // It stays in flight with its number in the slot until the reply or the loss of the connection.
                 back.sequence = sequence;
-                back.waiting.pop_front();
-                back.in_flight = Some((xid, callback));
+                back.in_flight = back.waiting.pop_front().map(|(callback, charge)| (xid, callback, charge));
             } else {
                 back.connections.retain(|known| !std::ptr::eq(known.as_ptr(), Arc::as_ptr(&peer)));
             }
@@ -188,13 +202,13 @@ impl Session {
 
     /// True if the callback with this number is in flight.
     pub(in crate::nfs::v4) fn awaits(&self, xid: u32) -> bool {
-        self.back().in_flight.as_ref().is_some_and(|(sent, _)| *sent == xid)
+        self.back().in_flight.as_ref().is_some_and(|(sent, ..)| *sent == xid)
     }
 
     /// Takes the callback to which a reply has arrived, and sends the next one.
     pub(in crate::nfs::v4) fn answered(&self, xid: u32) -> Option<Callback> {
         let mut back = self.back();
-        let (_, callback) = back.in_flight.take_if(|(sent, _)| *sent == xid)?;
+        let (_, callback, _) = back.in_flight.take_if(|(sent, ..)| *sent == xid)?;
         self.send_next(&mut back);
         Some(callback)
     }
@@ -208,9 +222,9 @@ impl Session {
         if had_any && back.connections.is_empty() {
             self.back_down.store(true, Ordering::Relaxed);
         }
-        if let Some((_, callback)) = back.in_flight.take() {
+        if let Some((_, callback, charge)) = back.in_flight.take() {
             back.sequence = back.sequence.wrapping_sub(1);
-            back.waiting.push_front(callback);
+            back.waiting.push_front((callback, charge));
         }
         self.send_next(&mut back);
     }

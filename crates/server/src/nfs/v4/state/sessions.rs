@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sharebench_ncp::server::StateCharge;
 use sharebench_nfs::v4::session::{
     CONNECTION_BACK_CHANNEL, CONNECTION_RDMA, ChannelLimits, CreateSession, CreatedSession, PERSIST,
     SessionId,
@@ -37,7 +38,9 @@ impl StateTable {
         // The client may repeat the call with other limits: the sequence stays as it is.
         let channels = granted_fore(&call.fore_channel, max_transfer).zip(granted_back(&call.back_channel));
         let channels = channels.ok_or(Nfs4Status::Toosmall)?;
-        let created = self.add_session(&mut tables, call, minor_version, (channels, peer));
+        // Without memory for the session, it may repeat the call as it is.
+        let charge = self.budget.charge(Session::bytes(channels.0.max_requests)).ok_or(Nfs4Status::Delay)?;
+        let created = self.add_session(&mut tables, (call, charge), minor_version, (channels, peer));
         if let Some(client) = tables.clients.get_mut(&call.client_id) {
             client.create_sequence = client.create_sequence.wrapping_add(1);
             client.created = Some(created);
@@ -48,7 +51,7 @@ impl StateTable {
     fn add_session(
         &self,
         tables: &mut Tables,
-        call: &CreateSession,
+        (call, charge): (&CreateSession, StateCharge),
         minor_version: u32,
         ((fore_channel, back_channel), peer): ((ChannelLimits, ChannelLimits), &Arc<Peer>),
     ) -> StateResult<CreatedSession> {
@@ -63,7 +66,7 @@ impl StateTable {
         let id = self.session_id(tables.next());
         let identity = (id, call.client_id, minor_version);
         let target = CallbackTarget::new(call.callback_program, &call.callback_security);
-        let session = Arc::new(Session::new(identity, lease, fore_channel, target));
+        let session = Arc::new(Session::new(identity, lease, fore_channel, (target, charge)));
         tables.sessions.insert(id, Arc::clone(&session));
         tables.confirm_client(call.client_id, self.now_ms());
         tables.client(call.client_id)?.sessions.push(id);

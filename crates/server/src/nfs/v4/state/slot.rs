@@ -2,16 +2,19 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use sharebench_ncp::server::{StateBudget, StateCharge};
 use sharebench_nfs::v4::status::Nfs4Status;
 
 /// One slot of a session.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Slot {
     /// Number of the last call that was accepted.
     sequence: u32,
     busy: bool,
     /// Results of the last call, if they are kept.
-    reply: Option<Vec<u8>>,
+    reply: Option<Box<[u8]>>,
+    /// That of the results.
+    charge: StateCharge,
 }
 
 /// What to do with a call.
@@ -28,9 +31,13 @@ pub(in crate::nfs::v4) enum SlotUse {
 pub(in crate::nfs::v4) struct Slots(Box<[Mutex<Slot>]>);
 
 impl Slots {
-    /// This number of unused slots.
-    pub(in crate::nfs::v4) fn new(count: u32) -> Self {
-        Self((0..count).map(|_| Mutex::default()).collect())
+    /// Bytes of one slot without results.
+    pub(super) const BYTES: usize = size_of::<Mutex<Slot>>();
+
+    /// This number of unused slots. Kept results are charged to `budget`.
+    pub(super) fn new(count: u32, budget: &StateBudget) -> Self {
+        let slot = || Slot { sequence: 0, busy: false, reply: None, charge: budget.nothing() };
+        Self((0..count).map(|_| Mutex::new(slot())).collect())
     }
 
     /// Number of slots.
@@ -54,6 +61,7 @@ impl Slots {
             slot.sequence = sequence;
             slot.busy = true;
             slot.reply = None;
+            slot.charge.resize(0);
             return Ok(SlotUse::Execute);
         }
         if sequence != slot.sequence || sequence == 0 && slot.reply.is_none() {
@@ -63,14 +71,16 @@ impl Slots {
             // The first one is still being executed, for example after a reconnection.
             return Err(Nfs4Status::Delay);
         }
-        slot.reply.clone().map(SlotUse::Repeat).ok_or(Nfs4Status::RetryUncachedRep)
+        slot.reply.as_ref().map(|reply| SlotUse::Repeat(reply.to_vec())).ok_or(Nfs4Status::RetryUncachedRep)
     }
 
-    /// Ends a call that [`Self::begin`] accepted, with the results that are kept for a repeated one.
-    pub(in crate::nfs::v4) fn finish(&self, number: u32, reply: Option<Vec<u8>>) {
+    /// Ends a call that [`Self::begin`] accepted, with the results that are kept for a repeated one. Without memory for them, a
+    /// repeated call fails: every call is executed, because only calls such as CLOSE return memory.
+    pub(in crate::nfs::v4) fn finish(&self, number: u32, reply: Option<&[u8]>) {
         if let Ok(mut slot) = self.slot(number) {
             slot.busy = false;
-            slot.reply = reply;
+            let charged = slot.charge.resize(reply.map_or(0, <[u8]>::len));
+            slot.reply = reply.filter(|_| charged).map(Box::from);
         }
     }
 }
@@ -81,11 +91,11 @@ mod tests {
 
     #[test]
     fn a_repeated_call_gets_the_kept_reply_and_is_not_executed() {
-        let slots = Slots::new(2);
+        let slots = Slots::new(2, &StateBudget::default());
         assert_eq!(slots.begin(0, 1), Ok(SlotUse::Execute));
         assert_eq!(slots.begin(0, 1), Err(Nfs4Status::Delay), "still in progress");
         assert_eq!(slots.begin(0, 2), Err(Nfs4Status::SeqMisordered), "before the reply to the first");
-        slots.finish(0, Some(b"reply".to_vec()));
+        slots.finish(0, Some(b"reply"));
         assert_eq!(slots.begin(0, 1), Ok(SlotUse::Repeat(b"reply".to_vec())));
         assert_eq!(slots.begin(0, 2), Ok(SlotUse::Execute));
         slots.finish(0, None);
@@ -95,10 +105,27 @@ mod tests {
 
     #[test]
     fn numbers_out_of_order_and_slots_out_of_range_are_errors() {
-        let slots = Slots::new(1);
+        let slots = Slots::new(1, &StateBudget::default());
         for sequence in [0, 2, u32::MAX] {
             assert_eq!(slots.begin(0, sequence), Err(Nfs4Status::SeqMisordered), "{sequence}");
         }
         assert_eq!(slots.begin(1, 1), Err(Nfs4Status::Badslot));
+    }
+
+    #[test]
+    fn results_without_memory_are_not_kept() {
+        let budget = StateBudget::new(100, || {});
+        let slots = Slots::new(2, &budget);
+        for slot in 0..2 {
+            assert_eq!(slots.begin(slot, 1), Ok(SlotUse::Execute));
+            slots.finish(slot, Some(&[7; 60]));
+        }
+        assert_eq!(slots.begin(0, 1), Ok(SlotUse::Repeat(vec![7; 60])));
+        assert_eq!(slots.begin(1, 1), Err(Nfs4Status::RetryUncachedRep));
+        assert_eq!((budget.used(), slots.begin(0, 2)), (60, Ok(SlotUse::Execute)));
+        assert_eq!(budget.used(), 0);
+        slots.finish(0, Some(&[7; 60]));
+        drop(slots);
+        assert_eq!(budget.used(), 0);
     }
 }

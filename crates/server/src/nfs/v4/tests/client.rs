@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use sharebench_ncp::server::StateBudget;
 use sharebench_nfs::compound::{COMPOUND, NFS4_VERSION};
 use sharebench_nfs::protocol::NFS_PROGRAM;
 use sharebench_nfs::rpc::{CallTemplate, get_reply};
@@ -40,13 +41,28 @@ impl Server {
         Self::of(&(Arc::new(MemoryVolume::new(64 << 20)) as Arc<dyn Volume>), None)
     }
 
+    /// A server of an empty volume in memory, with this many bytes for the state of clients.
+    pub(super) fn with_budget(bytes: usize) -> Self {
+        let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(64 << 20));
+        Self::of_options(&volume, None, StateBudget::new(bytes, || {}))
+    }
+
     /// A server of a volume, with a state file.
     pub(super) fn of(volume: &Arc<dyn Volume>, stable: Option<&std::path::Path>) -> Self {
+        Self::of_options(volume, stable, StateBudget::default())
+    }
+
+    fn of_options(volume: &Arc<dyn Volume>, stable: Option<&std::path::Path>, budget: StateBudget) -> Self {
         let now_ms = Arc::new(AtomicU64::new(0));
-        let options = NfsServerOptions { lease: LEASE, ..NfsServerOptions::default() };
+        let options = NfsServerOptions { lease: LEASE, budget, ..NfsServerOptions::default() };
         let stable = stable.map(|path| StableStore::open(path).unwrap());
         let clock = LeaseClock::Manual(Arc::clone(&now_ms));
         Self { state: ServerState::new(volume, options, clock, stable), now_ms }
+    }
+
+    /// Bytes of the state of clients.
+    pub(super) fn state_bytes(&self) -> usize {
+        self.state.options.budget.used()
     }
 
     /// Lets time pass, in steps within the lease, at each of which `meanwhile` runs.

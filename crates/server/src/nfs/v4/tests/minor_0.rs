@@ -16,15 +16,15 @@ use sharebench_nfs::v4::status::Nfs4Status;
 use super::client::{LEASE, Operations, Results, Server};
 use crate::nfs::v4::Peer;
 
-struct Client<'a> {
+pub(super) struct Client<'a> {
     server: &'a Server,
     peer: Arc<Peer>,
     id: u64,
-    owner: &'static [u8],
+    pub(super) owner: Vec<u8>,
 }
 
 impl<'a> Client<'a> {
-    fn new(server: &'a Server, name: &str) -> Self {
+    pub(super) fn new(server: &'a Server, name: &str) -> Self {
         let (peer, _) = Peer::new();
         let set = SetClientId {
             verifier: [1; 8],
@@ -37,15 +37,15 @@ impl<'a> Client<'a> {
         let confirm: ClientIdConfirm = results.decode(Operation::SetClientId);
         let results = server.call(&peer, 0, |call| call.add(Operation::SetClientIdConfirm, &confirm).done());
         assert_eq!(results.status, None);
-        Self { server, peer, id: confirm.client_id, owner: b"owner" }
+        Self { server, peer, id: confirm.client_id, owner: b"owner".to_vec() }
     }
 
     fn call(&self, operations: impl FnOnce(&mut Operations)) -> Results {
         self.server.call(&self.peer, 0, operations)
     }
 
-    fn open(&self, name: &str, sequence: u32) -> Results {
-        let owner = StateOwner { client_id: self.id, owner: Opaque(self.owner) };
+    pub(super) fn open(&self, name: &str, sequence: u32) -> Results {
+        let owner = StateOwner { client_id: self.id, owner: Opaque(&self.owner) };
         let how = OpenHow::Unchecked(SetAttributes::default());
         let claim = OpenClaim::Name(Opaque(name.as_bytes()));
         let open = Open { sequence, access: SHARE_BOTH, deny: DENY_NONE, owner, how, claim };
@@ -57,7 +57,7 @@ impl<'a> Client<'a> {
         self.call(|call| call.path(&["export", name]).add(Operation::OpenConfirm, &confirm).done())
     }
 
-    fn close(&self, name: &str, state: StateId, sequence: u32) -> Results {
+    pub(super) fn close(&self, name: &str, state: StateId, sequence: u32) -> Results {
         let close = Close { sequence, state };
         self.call(|call| call.path(&["export", name]).add(Operation::Close, &close).done())
     }

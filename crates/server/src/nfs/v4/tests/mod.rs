@@ -1,5 +1,6 @@
 //! NFSv4 calls made by hand, with the codec as the client.
 
+mod budget;
 mod client;
 mod delegations;
 mod files;

@@ -113,16 +113,6 @@ fn a_restarted_client_replaces_its_earlier_record_and_state() {
 }
 
 #[test]
-fn the_bounds_on_records_of_clients_hold() {
-    let server = Server::new();
-    let state = &server.state.v4.state;
-    for number in 0..crate::nfs::v4::limits::MAX_CLIENTS as u32 + 10 {
-        state.exchange_id(&number.to_be_bytes(), [0; 8], false).unwrap();
-    }
-    assert_eq!(state.lock().clients.len(), crate::nfs::v4::limits::MAX_CLIENTS);
-}
-
-#[test]
 fn a_reply_that_a_slot_cannot_keep_is_an_error() {
     let server = Server::new();
     let mut client = Client::new(&server, "one");

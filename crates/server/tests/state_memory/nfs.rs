@@ -1,0 +1,280 @@
+//! Clients of NFS 4.0 and 4.1 that hoard.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use sharebench_nfs::compound::{COMPOUND, NFS4_VERSION};
+use sharebench_nfs::protocol::NFS_PROGRAM;
+use sharebench_nfs::record::{begin_record, end_record};
+use sharebench_nfs::rpc::{CallTemplate, get_reply};
+use sharebench_nfs::v4::attributes::SetAttributes;
+use sharebench_nfs::v4::client_id::{ClientIdConfirm, NetworkAddress, SetClientId};
+use sharebench_nfs::v4::compound::{CallHead, CountedItems, ReplyHead, ResultHead};
+use sharebench_nfs::v4::item::{Item, Opaque};
+use sharebench_nfs::v4::names::Lookup;
+use sharebench_nfs::v4::open::{DENY_NONE, Open, OpenClaim, OpenHow, SHARE_BOTH, StateOwner};
+use sharebench_nfs::v4::operation::Operation;
+use sharebench_nfs::v4::session::{
+    CallbackSecurity, ChannelLimits, CreateSession, CreatedSession, ExchangeId, ExchangedId,
+    NoStateProtection, ReclaimComplete, Sequence, SessionId,
+};
+use sharebench_nfs::xdr::{Reader, Writer};
+use sharebench_server::{MemoryVolume, NfsServer, NfsServerOptions, StateBudget, Volume};
+
+use crate::Attack;
+
+const SERVER: &str = "NFS";
+
+pub const ATTACKS: [Attack; 6] = [
+    Attack {
+        server: SERVER,
+        what: "4.1: 10,000 clients that do not confirm, with names of 1,000 bytes",
+        run: |budget, attacked| {
+            attack(budget, attacked, |client| {
+                for number in 0..10_000 {
+                    client.exchange_id(&long_name(number)).unwrap();
+                }
+            });
+        },
+    },
+    Attack {
+        server: SERVER,
+        what: "4.1: sessions of 256 slots",
+        run: |budget, attacked| attack(budget, attacked, |client| drop(client.sessions(256))),
+    },
+    Attack {
+        server: SERVER,
+        what: "4.1: replies kept in slots",
+        run: |budget, attacked| {
+            attack(budget, attacked, |client| {
+                // 300 sessions leave most of the memory to replies.
+                let sessions: Vec<SessionId> = (0..300u32)
+                    .map_while(|number| client.session(&number.to_be_bytes(), 16).ok())
+                    .map(|(_, session)| session)
+                    .collect();
+                // The tag is a part of the reply.
+                let tag = [7; 900];
+                for (session, slot) in
+                    sessions.iter().flat_map(|session| (0..16).map(move |slot| (session, slot)))
+                {
+                    client.call(1, &tag, |call| {
+                        call.add(Operation::Sequence, &sequence(*session, slot, 1));
+                    });
+                }
+            });
+        },
+    },
+    Attack {
+        server: SERVER,
+        what: "4.1: opens of one file",
+        run: |budget, attacked| {
+            attack(budget, attacked, |client| client.opens(|number| number.to_be_bytes().to_vec()))
+        },
+    },
+    Attack {
+        server: SERVER,
+        what: "4.1: opens of owners with names of 1,000 bytes",
+        run: |budget, attacked| attack(budget, attacked, |client| client.opens(long_name)),
+    },
+    Attack {
+        server: SERVER,
+        what: "4.0: opens of owners that do not confirm",
+        run: |budget, attacked| {
+            attack(budget, attacked, |client| {
+                let id = client.old_client();
+                let refused =
+                    (0..100_000).any(|number| client.open(0, id, &long_name(number)[..100], None).is_some());
+                assert!(refused);
+            });
+        },
+    },
+];
+
+fn long_name(number: u32) -> Vec<u8> {
+    let mut name = number.to_be_bytes().to_vec();
+    name.resize(1000, 7);
+    name
+}
+
+fn sequence(session: SessionId, slot: u32, sequence: u32) -> Sequence {
+    Sequence { session, sequence, slot, highest_slot: slot, cache_reply: true }
+}
+
+fn attack(budget: StateBudget, attacked: &mut dyn FnMut(), hoard: impl FnOnce(&mut Client)) {
+    let options = NfsServerOptions { budget, threads: 1, ..NfsServerOptions::default() };
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(1 << 20));
+    let server = NfsServer::start(([127, 0, 0, 1], 0).into(), volume, options).unwrap();
+    let mut client = Client { stream: TcpStream::connect(server.addr()).unwrap() };
+    hoard(&mut client);
+    attacked();
+    drop(client);
+    server.stop();
+}
+
+struct Client {
+    stream: TcpStream,
+}
+
+struct Operations {
+    call: Writer,
+    items: CountedItems,
+}
+
+impl Operations {
+    fn add<'a>(&mut self, operation: Operation, arguments: &impl Item<'a>) -> &mut Self {
+        self.items.begin(&mut self.call, operation);
+        arguments.put(&mut self.call);
+        self
+    }
+}
+
+/// Status of a call, and its results.
+struct Results {
+    status: u32,
+    body: Vec<u8>,
+}
+
+impl Results {
+    /// The body of the first result.
+    fn first<'a, T: Item<'a>>(&'a self) -> Result<T, u32> {
+        if self.status != 0 {
+            return Err(self.status);
+        }
+        let mut reader = Reader::new(&self.body);
+        ResultHead::get(&mut reader).unwrap();
+        Ok(T::get(&mut reader).unwrap())
+    }
+}
+
+impl Client {
+    fn call(&mut self, minor_version: u32, tag: &[u8], operations: impl FnOnce(&mut Operations)) -> Results {
+        let mut call = Writer::default();
+        let at = begin_record(&mut call);
+        CallTemplate::new(NFS_PROGRAM, NFS4_VERSION, None).put(&mut call, 1, COMPOUND);
+        CallHead { tag: Opaque(tag), minor_version, count: 0 }.put(&mut call);
+        let items = CountedItems::after_head(&call);
+        let mut list = Operations { call, items };
+        operations(&mut list);
+        let Operations { mut call, items } = list;
+        items.end(&mut call);
+        end_record(&mut call, at, 0);
+        self.stream.write_all(call.as_slice()).unwrap();
+        let mut prefix = [0; 4];
+        self.stream.read_exact(&mut prefix).unwrap();
+        let mut record = vec![0; (u32::from_be_bytes(prefix) & 0x7FFF_FFFF) as usize];
+        self.stream.read_exact(&mut record).unwrap();
+        let mut reader = Reader::new(&record);
+        get_reply(&mut reader).unwrap().1.unwrap();
+        let head = ReplyHead::get(&mut reader).unwrap();
+        Results { status: head.status, body: reader.rest().to_vec() }
+    }
+
+    fn exchange_id(&mut self, name: &[u8]) -> Result<(u64, u32), u32> {
+        let exchange = ExchangeId {
+            verifier: [1; 8],
+            owner: Opaque(name),
+            flags: 0,
+            protection: NoStateProtection,
+            implementation: None,
+        };
+        let results = self.call(1, b"", |call| {
+            call.add(Operation::ExchangeId, &exchange);
+        });
+        results.first::<ExchangedId<'_>>().map(|exchanged| (exchanged.client_id, exchanged.sequence))
+    }
+
+    fn session(&mut self, name: &[u8], slots: u32) -> Result<(u64, SessionId), u32> {
+        let (client_id, sequence) = self.exchange_id(name)?;
+        let limits = |max_requests| ChannelLimits {
+            header_padding: 0,
+            max_request: 1 << 20,
+            max_response: 1 << 20,
+            max_cached_response: 4096,
+            max_operations: 32,
+            max_requests,
+            rdma_reads: None,
+        };
+        let create = CreateSession {
+            client_id,
+            sequence,
+            flags: 0,
+            fore_channel: limits(slots),
+            back_channel: limits(1),
+            callback_program: 1,
+            callback_security: CallbackSecurity::default(),
+        };
+        let results = self.call(1, b"", |call| {
+            call.add(Operation::CreateSession, &create);
+        });
+        results.first::<CreatedSession>().map(|created| (client_id, created.session))
+    }
+
+    /// Sessions of clients of their own, until the server has no memory for more.
+    fn sessions(&mut self, slots: u32) -> Vec<SessionId> {
+        let all = (0..100_000u32).map_while(|number| self.session(&number.to_be_bytes(), slots).ok());
+        let all: Vec<SessionId> = all.map(|(_, session)| session).collect();
+        assert!(all.len() < 100_000);
+        all
+    }
+
+    fn opens(&mut self, owner: impl Fn(u32) -> Vec<u8>) {
+        let (id, session) = self.session(b"one", 1).unwrap();
+        let complete = ReclaimComplete { one_file_system: false };
+        self.call(1, b"", |call| {
+            call.add(Operation::Sequence, &sequence(session, 0, 1))
+                .add(Operation::ReclaimComplete, &complete);
+        });
+        let refused = (0..100_000)
+            .any(|number| self.open(1, id, &owner(number), Some((session, number + 2))).is_some());
+        assert!(refused);
+    }
+
+    /// The status of an OPEN that fails.
+    fn open(
+        &mut self,
+        minor_version: u32,
+        client_id: u64,
+        owner: &[u8],
+        session: Option<(SessionId, u32)>,
+    ) -> Option<u32> {
+        let open = Open {
+            sequence: 1,
+            access: SHARE_BOTH,
+            deny: DENY_NONE,
+            owner: StateOwner { client_id, owner: Opaque(owner) },
+            how: OpenHow::Unchecked(SetAttributes::default()),
+            claim: OpenClaim::Name(Opaque(b"f")),
+        };
+        let results = self.call(minor_version, b"", |call| {
+            if let Some((session, number)) = session {
+                call.add(
+                    Operation::Sequence,
+                    &Sequence { cache_reply: false, ..sequence(session, 0, number) },
+                );
+            }
+            call.add(Operation::PutRootFh, &()).add(Operation::Lookup, &Lookup { name: Opaque(b"export") });
+            call.add(Operation::Open, &open);
+        });
+        (results.status != 0).then_some(results.status)
+    }
+
+    fn old_client(&mut self) -> u64 {
+        let set = SetClientId {
+            verifier: [1; 8],
+            owner: Opaque(b"old"),
+            callback_program: 0,
+            callback_address: NetworkAddress { network: Opaque(b"tcp"), address: Opaque(b"0.0.0.0.0.0") },
+            callback_ident: 1,
+        };
+        let results = self.call(0, b"", |call| {
+            call.add(Operation::SetClientId, &set);
+        });
+        let confirm: ClientIdConfirm = results.first().unwrap();
+        let results = self.call(0, b"", |call| {
+            call.add(Operation::SetClientIdConfirm, &confirm);
+        });
+        assert_eq!(results.status, 0);
+        confirm.client_id
+    }
+}
