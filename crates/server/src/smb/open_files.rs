@@ -82,6 +82,11 @@ pub(super) struct OpenFile {
 }
 
 impl OpenFile {
+    /// The place of the name by which it was opened.
+    pub(super) fn place(&self) -> Place {
+        self.file.state().place_of(self.id.volatile).clone()
+    }
+
     /// The node that has times, owner and mode.
     pub(super) fn described_node(&self) -> NodeId {
         self.base.unwrap_or(self.node)
@@ -201,7 +206,9 @@ impl OpenEntry {
 
 /// What the opens of a node have in common.
 pub(super) struct FileState {
-    pub(super) place: Place,
+    place: Place,
+    /// The places of opens by another name of the file.
+    other_places: Vec<(u64, Place)>,
     pub(super) opens: Vec<OpenEntry>,
     pub(super) delete_pending: bool,
     /// The lease of the directory that the open which requested the removal has named.
@@ -209,6 +216,41 @@ pub(super) struct FileState {
     pub(super) locks: Vec<Lock>,
     pub(super) waiting: Vec<WaitingLock>,
     pub(super) grants: Vec<Grant>,
+}
+
+impl FileState {
+    /// The places of all names by which the file is open.
+    pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
+        std::iter::once(&self.place).chain(self.other_places.iter().map(|(_, place)| place))
+    }
+
+    /// The place of the name by which a file was opened.
+    pub(super) fn place_of(&self, open: u64) -> &Place {
+        let other = self.other_places.iter().find(|(id, _)| *id == open);
+        other.map_or(&self.place, |(_, place)| place)
+    }
+
+    /// The place of the name by which a file was opened, to change it.
+    pub(super) fn place_of_mut(&mut self, open: u64) -> &mut Place {
+        let other = self.other_places.iter_mut().find(|(id, _)| *id == open);
+        other.map_or(&mut self.place, |(_, place)| place)
+    }
+
+    /// Adds an open by a name at this place.
+    fn add(&mut self, entry: OpenEntry, place: &Place) {
+        self.opens.push(entry);
+        if (self.place.directory, &self.place.name) != (place.directory, &place.name) {
+            self.other_places.push((entry.id, place.clone()));
+        }
+    }
+
+    /// Requests the removal of the name of an open, or withdraws the request.
+    pub(super) fn set_delete_pending(&mut self, open: u64, pending: bool) {
+        self.delete_pending = pending;
+        if pending {
+            self.place = self.place_of(open).clone();
+        }
+    }
 }
 
 impl File {
@@ -219,6 +261,7 @@ impl File {
     ) -> Self {
         let state = FileState {
             place: place.clone(),
+            other_places: Vec::new(),
             opens: Vec::new(),
             delete_pending: false,
             deleter: None,
@@ -381,7 +424,7 @@ impl OpenFiles {
         if violates {
             return Err(NtStatus::SHARING_VIOLATION);
         }
-        state.opens.push(entry);
+        state.add(entry, wanted.place);
         let leases = if lease.is_some() && wanted.holder.is_congested() {
             0
         } else if wanted.directory {
@@ -436,8 +479,11 @@ impl OpenFiles {
             parent: open.parent.lease,
             deletes: open.delete_on_close.load(Ordering::Relaxed),
         };
+        let written_in = self.written_in(open);
         self.leave(&open.file, leaving, volume);
-        self.end_written(open);
+        if let Some(directory) = written_in {
+            self.end_listing(directory, open.parent.lease);
+        }
     }
 
     /// Ends an open that has no identifier any longer.
@@ -446,11 +492,12 @@ impl OpenFiles {
         let pending;
         let (removed, replies, gates) = {
             let mut state = file.state();
-            state.opens.retain(|open| open.id != id);
             if deletes && !state.delete_pending {
-                state.delete_pending = true;
+                state.set_delete_pending(id, true);
                 state.deleter = parent;
             }
+            state.opens.retain(|open| open.id != id);
+            state.other_places.retain(|(open, _)| *open != id);
             if deletes {
                 // Clients that only keep the handle must not delay the removal.
                 state.break_handles(file, Some(id));

@@ -18,6 +18,7 @@ use crate::smb::file_info::{
 use crate::smb::open_files::{File, LeavingOpen, Opening, Place, WantedOpen};
 use crate::smb::parked::Gate;
 use crate::smb::resolve::{resolve, split_stream};
+use crate::smb::set_info::store_extended;
 use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, status};
 use crate::{Attributes, NodeId, SetAttributes, Volume, VolumeError};
@@ -208,7 +209,7 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// Reports a new node, and stores the descriptor that the request gives it (MS-SMB2 2.2.13.2.2).
+    /// Reports a new node, and stores the extended attributes and the descriptor that the request gives it (MS-SMB2 2.2.13.2.1, 2.2.13.2.2).
     pub(super) fn finish_made(
         &self,
         server: &Arc<ServerState>,
@@ -218,11 +219,14 @@ impl<'a> Wanted<'a> {
         let volume = server.volume.as_ref();
         let kind = if made.directory { filter::DIR_NAME } else { filter::FILE_NAME };
         server.files.note_place(place, (Action::Added, kind), self.cache.parent());
-        let mut contexts = self.request.contexts.iter();
-        let Some(context) = contexts.find(|context| context.name == name::SECURITY_DESCRIPTOR) else {
-            return Ok(());
-        };
-        store_descriptor(volume, made, parts::OWNER | parts::GROUP | parts::DACL, &context.data)
+        for context in &self.request.contexts {
+            if context.name == name::SECURITY_DESCRIPTOR {
+                store_descriptor(volume, made, parts::OWNER | parts::GROUP | parts::DACL, &context.data)?;
+            } else if context.name == name::EXTENDED_ATTRIBUTES {
+                store_extended(volume, made.node, &context.data)?;
+            }
+        }
+        Ok(())
     }
 
     /// Adds the open to the table of open files.

@@ -3,12 +3,15 @@
 mod attacks;
 mod cancellations;
 mod connections;
+mod copies;
 mod cross_protocol;
 mod directory_leases;
 mod durable;
 mod large_reads;
 mod leases;
+mod names;
 mod pipes;
+mod stored;
 mod streams;
 mod watches;
 
@@ -34,7 +37,8 @@ use sharebench_smb::wire::tree::TreeConnectRequest;
 use sharebench_smb::wire::{FileId, HEADER_LEN};
 
 use crate::{
-    DeviceOptions, DeviceVolume, MemoryVolume, ROOT, ServiceTime, SmbServer, SmbServerOptions, Volume,
+    DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume, MemoryVolume, ROOT, ServiceTime,
+    SmbServer, SmbServerOptions, Volume,
 };
 
 const READ: u32 = 0x0012_0089;
@@ -274,6 +278,20 @@ fn on_both(test: impl Fn(&SmbServer, &dyn Volume)) {
         let server = SmbServer::start(addr, Arc::clone(&volume), SmbServerOptions::default()).unwrap();
         test(&server, volume.as_ref());
     }
+}
+
+/// Runs a test with a volume in memory, and with a directory of the host.
+fn on_memory_and_directory(name: &str, test: impl Fn(&SmbServer, &dyn Volume)) {
+    let path = std::env::temp_dir().join(format!("sharebench-smb-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&path).unwrap();
+    let directory = DirectoryVolume::open(&path, &DirectoryOptions::default()).unwrap();
+    let memory: Arc<dyn Volume> = Arc::new(MemoryVolume::new(16 << 20));
+    for volume in [memory, Arc::new(directory)] {
+        let addr = "127.0.0.1:0".parse().unwrap();
+        let server = SmbServer::start(addr, Arc::clone(&volume), SmbServerOptions::default()).unwrap();
+        test(&server, volume.as_ref());
+    }
+    std::fs::remove_dir_all(&path).unwrap();
 }
 
 #[test]
