@@ -25,6 +25,7 @@ use crate::{FileRange, SeekTarget, VolumeError};
 /// Control codes (MS-FSCC 2.3).
 const CREATE_OR_GET_OBJECT_ID: u32 = 0x0009_00C0;
 const GET_COMPRESSION: u32 = 0x0009_003C;
+const SET_COMPRESSION: u32 = 0x0009_C040;
 /// `FSCTL_LMR_REQUEST_RESILIENCY` (MS-SMB2 2.2.31).
 const REQUEST_RESILIENCY: u32 = 0x0014_01D4;
 /// Limits of a copy, which a request above them learns (MS-SMB2 3.3.5.15.6).
@@ -64,6 +65,12 @@ impl Call<'_> {
                 Ok(done(output))
             }
             GET_COMPRESSION => Ok(done(vec![0; 2])),
+            SET_COMPRESSION => match input.first_chunk() {
+                None => Err(NtStatus::INVALID_PARAMETER),
+                // The file stays as it is: not compressed.
+                Some([0, 0]) => Ok(done(Vec::new())),
+                Some(_) => Err(NtStatus::NOT_SUPPORTED),
+            },
             REQUEST_RESILIENCY if !open.directory && self.has_resiliency() => {
                 open.make_resilient(input).map(|()| done(Vec::new()))
             }

@@ -33,6 +33,7 @@ mod login;
 mod negotiate;
 mod nt1;
 mod open_files;
+mod open_streams;
 mod opening;
 mod options;
 mod parked;

@@ -18,6 +18,7 @@ use crate::smb::durable::Durability;
 use crate::smb::listing::ListingState;
 use crate::smb::lock_sequences::LockSequences;
 use crate::smb::locks::{Lock, WaitingLock};
+use crate::smb::open_streams::OpenStreams;
 use crate::smb::parked::Gate;
 use crate::smb::pending::PendingReply;
 use crate::smb::session::OpenCount;
@@ -165,7 +166,7 @@ impl Drop for ContentChange<'_> {
 
 /// A node that is open at least once.
 pub(super) struct File {
-    node: NodeId,
+    pub(super) node: NodeId,
     /// True while there are byte-range locks, so that READ and WRITE of other files need not look for them.
     pub(super) locked: AtomicBool,
     /// True while clients may cache what they read, so that WRITE of other files need not look for them.
@@ -188,6 +189,12 @@ pub(super) struct OpenEntry {
 }
 
 impl OpenEntry {
+    /// True if the right to remove of one open excludes another one of the same file (MS-FSA 2.1.5.1.2.2).
+    pub(super) fn excludes_removal(&self, other: &Self) -> bool {
+        let only = |entry: &Self| Self { access: entry.access & access::DELETE, ..*entry };
+        !only(self).is_shared_with(other) || !only(other).is_shared_with(self)
+    }
+
     /// True if the open needs no more than attributes.
     pub(super) fn is_stat(&self) -> bool {
         self.access & !STAT == 0
@@ -281,6 +288,17 @@ impl File {
         }
     }
 
+    /// The node that has the stream, if the file is one.
+    pub(super) fn base(&self) -> Option<NodeId> {
+        self.state().place.stream.as_ref().map(|(base, _)| *base)
+    }
+
+    /// The place whose removal is pending, if the file is open no longer.
+    pub(super) fn unused_place(&self) -> Option<Place> {
+        let state = self.state();
+        (state.opens.is_empty() && state.delete_pending).then(|| state.place.clone())
+    }
+
     /// True for a directory.
     pub(super) fn is_directory(&self) -> bool {
         self.listings.is_some()
@@ -352,8 +370,10 @@ pub(super) enum Opening {
 }
 
 #[derive(Default)]
-struct Tables {
-    files: HashMap<NodeId, Arc<File>>,
+pub(super) struct Tables {
+    pub(super) files: HashMap<NodeId, Arc<File>>,
+    /// The streams of each node that are open.
+    pub(super) streams: OpenStreams,
     /// The file of each lease. A lease belongs to one file (MS-SMB2 3.3.5.9.8).
     leases: HashMap<LeaseId, Arc<File>>,
 }
@@ -374,7 +394,7 @@ pub(super) struct OpenFiles {
 }
 
 impl OpenFiles {
-    fn tables(&self) -> MutexGuard<'_, Tables> {
+    pub(super) fn tables(&self) -> MutexGuard<'_, Tables> {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -394,16 +414,21 @@ impl OpenFiles {
         });
         let cache = if wanted.directory { &wanted.cache.of_directory() } else { wanted.cache };
         let lease = cache.lease();
-        if let Some(of_lease) = lease.and_then(|id| tables.leases.get(&id))
+        // Also a directory that is granted none.
+        if let Some(of_lease) = wanted.cache.lease().and_then(|id| tables.leases.get(&id))
             && !Arc::ptr_eq(of_lease, &file)
         {
             return Err(NtStatus::INVALID_PARAMETER);
         }
+        let entry = OpenEntry { id: wanted.id.volatile, access: wanted.access, share: wanted.share };
+        let excluded = tables.excludes_removal(wanted.node, wanted.place, &entry);
         let mut state = file.state();
         if state.delete_pending {
             return Err(NtStatus::DELETE_PENDING);
         }
-        let entry = OpenEntry { id: wanted.id.volatile, access: wanted.access, share: wanted.share };
+        if excluded {
+            return Err(NtStatus::SHARING_VIOLATION);
+        }
         let violates = state.opens.iter().any(|other| !other.is_shared_with(&entry));
         if violates || !entry.is_stat() {
             let contender = Contender {
@@ -437,6 +462,7 @@ impl OpenFiles {
         file.note_grants(&mut state);
         drop(state);
         if known.is_none() {
+            tables.streams.add(wanted.place, &file);
             tables.files.insert(wanted.node, Arc::clone(&file));
             self.count.store(tables.files.len(), Ordering::Release);
         }
@@ -489,6 +515,7 @@ impl OpenFiles {
     /// Ends an open that has no identifier any longer.
     pub(super) fn leave(&self, file: &Arc<File>, leaving: LeavingOpen, volume: &dyn Volume) {
         let LeavingOpen { id, lease, parent, deletes } = leaving;
+        let has_streams = (deletes || file.state().delete_pending) && self.tables().streams.has(file.node);
         let pending;
         let (removed, replies, gates) = {
             let mut state = file.state();
@@ -508,7 +535,8 @@ impl OpenFiles {
             pending = state.delete_pending;
             // A client knows of a removal that it has requested, and whose last close it has sent.
             let named = parent.filter(|_| parent == state.deleter);
-            let removed = (state.opens.is_empty() && pending).then(|| (state.place.clone(), named));
+            let removed =
+                (state.opens.is_empty() && pending && !has_streams).then(|| (state.place.clone(), named));
             (removed, replies, gates)
         };
         answer(replies);
@@ -519,10 +547,9 @@ impl OpenFiles {
         }
         {
             let mut tables = self.tables();
-            let unused = tables.files.get(&file.node).is_some_and(|known| known.state().opens.is_empty());
-            if unused {
-                tables.files.remove(&file.node);
-                self.count.store(tables.files.len(), Ordering::Release);
+            // A file whose removal waits for its streams stays.
+            if !(has_streams && pending) {
+                self.forget_unused(&mut tables, file.node);
             }
             if let Some(lease) = lease {
                 let owner = Owner::Lease(lease);
@@ -532,6 +559,9 @@ impl OpenFiles {
                 }
             }
         }
+        if has_streams || file.base().is_some() {
+            self.remove_after_streams(file, volume);
+        }
         // After the removal of the name, which an open that waits must not find.
         for gate in gates {
             gate.open();
@@ -540,8 +570,18 @@ impl OpenFiles {
 }
 
 impl OpenFiles {
+    /// Forgets a node without opens.
+    pub(super) fn forget_unused(&self, tables: &mut Tables, node: NodeId) {
+        if tables.files.get(&node).is_some_and(|known| known.state().opens.is_empty())
+            && let Some(file) = tables.files.remove(&node)
+        {
+            tables.streams.remove(&file);
+            self.count.store(tables.files.len(), Ordering::Release);
+        }
+    }
+
     /// Removes a name if it still belongs to the node.
-    fn remove(&self, volume: &dyn Volume, node: NodeId, place: &Place, named: Option<LeaseId>) {
+    pub(super) fn remove(&self, volume: &dyn Volume, node: NodeId, place: &Place, named: Option<LeaseId>) {
         if let Some((base, stream)) = &place.stream {
             if volume.remove_stream(*base, stream).is_ok() {
                 self.note_place(place, (Action::RemovedStream, filter::STREAM_NAME), named);

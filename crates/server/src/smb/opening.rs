@@ -11,7 +11,7 @@ use sharebench_smb::wire::security_descriptor::parts;
 
 use crate::name::check_portable_name;
 use crate::smb::caching::{CacheRequest, GrantedCache, Holder};
-use crate::smb::descriptors::store_descriptor;
+use crate::smb::descriptors::{inherit_descriptor, store_descriptor};
 use crate::smb::file_info::{
     ARCHIVE, HIDDEN, READ_ONLY, SYSTEM, describe, is_read_only, mode_with, store_bits,
 };
@@ -178,6 +178,15 @@ impl<'a> Wanted<'a> {
         if let Some(stream) = stream {
             return self.open_stream(server, resolved, stream);
         }
+        if path.len() < self.request.name.len() {
+            // "::$DATA" names the content of a file, which a directory has not (MS-FSA 2.1.5.1).
+            if self.request.options & options::DIRECTORY_FILE != 0 {
+                return Err(NtStatus::NOT_A_DIRECTORY);
+            }
+            if resolved.found.as_ref().is_some_and(|found| found.directory) {
+                return Err(NtStatus::FILE_IS_A_DIRECTORY);
+            }
+        }
         if let Some(found) = resolved.found {
             return self.open_existing(server, &resolved.place, found);
         }
@@ -219,6 +228,7 @@ impl<'a> Wanted<'a> {
         let volume = server.volume.as_ref();
         let kind = if made.directory { filter::DIR_NAME } else { filter::FILE_NAME };
         server.files.note_place(place, (Action::Added, kind), self.cache.parent());
+        inherit_descriptor(volume, place.directory, made)?;
         for context in &self.request.contexts {
             if context.name == name::SECURITY_DESCRIPTOR {
                 store_descriptor(volume, made, parts::OWNER | parts::GROUP | parts::DACL, &context.data)?;

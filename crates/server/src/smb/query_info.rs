@@ -33,6 +33,9 @@ const PROPERTIES: u32 = 0x2 | 0x4 | 0x8 | 0x4_0000;
 /// `FILE_DEVICE_DISK`, mounted.
 const DISK_DEVICE: [u32; 2] = [7, 0x20];
 
+/// The first dialect with `FileNormalizedNameInformation` (MS-SMB2 3.3.5.20.1).
+const NORMALIZED_NAME_DIALECT: u16 = 0x0311;
+
 /// File information classes (MS-FSCC 2.4).
 mod class {
     pub(super) const BASIC: u8 = 4;
@@ -319,6 +322,11 @@ impl Call<'_> {
         let attributes = checked(open.attributes(server.volume.as_ref()))?;
         let information = match request.info_type {
             TYPE_FILE => {
+                let negotiated = self.connection.negotiated.get();
+                let older = negotiated.is_none_or(|negotiated| negotiated.dialect < NORMALIZED_NAME_DIALECT);
+                if request.class == class::NORMALIZED_NAME && older {
+                    return Err(NtStatus::NOT_SUPPORTED);
+                }
                 check_access(request.class, &open)?;
                 server.file_information(request.class, &open, &attributes)?
             }

@@ -1,4 +1,4 @@
-//! `FSCTL_SRV_COPYCHUNK` (MS-SMB2 3.3.5.15.6).
+//! Control codes of files: `FSCTL_SRV_COPYCHUNK` (MS-SMB2 3.3.5.15.6), and compression, which there is none of.
 
 use sharebench_smb::wire::copy_chunk::{
     COPY_CHUNK, COPY_CHUNK_WRITE, Chunk, CopyChunkResponse, REQUEST_RESUME_KEY, put_copy, resume_key,
@@ -76,5 +76,22 @@ fn copies_within_a_file_and_failed_ones_say_what_they_have_copied() {
         let mut input = Vec::new();
         put_copy(&key, &[Chunk { source: 0, target: 0, len: 1 }], &mut input);
         assert_eq!(raw.control(COPY_CHUNK_WRITE, readable, input).0, NtStatus::ACCESS_DENIED);
+    });
+}
+
+#[test]
+fn a_file_can_only_be_set_not_to_be_compressed() {
+    const SET_COMPRESSION: u32 = 0x0009_C040;
+    on_both(|server, _| {
+        let mut raw = Raw::log_in(server.addr(), "share");
+        let file = raw.open("file", disposition::CREATE).unwrap();
+        for (input, status) in [
+            (&[0, 0][..], NtStatus::SUCCESS),
+            (&[1, 0], NtStatus::NOT_SUPPORTED),
+            (&[2, 0], NtStatus::NOT_SUPPORTED),
+            (&[0], NtStatus::INVALID_PARAMETER),
+        ] {
+            assert_eq!(raw.control(SET_COMPRESSION, file, input.to_vec()).0, status, "{input:?}");
+        }
     });
 }

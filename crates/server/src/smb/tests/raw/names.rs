@@ -82,3 +82,30 @@ fn a_file_has_several_names_and_each_is_renamed_and_removed_by_itself() {
         assert_eq!(raw.set(first, LINK, vec![0; 19]), NtStatus::INFO_LENGTH_MISMATCH);
     });
 }
+
+/// Requests are encoded here, because no text has such a name.
+#[test]
+fn a_name_with_half_of_a_character_equals_no_other_name() {
+    on_both(|server, volume| {
+        volume.create(ROOT, "a\u{FFFD}", 0o644).unwrap();
+        let mut raw = Raw::log_in(server.addr(), "share");
+        for lone in [0xD83Du16, 0xD800, 0xDFFF] {
+            for (disposition, before, after) in [
+                (disposition::OPEN, "a", ""),
+                (disposition::OPEN_IF, "", "b"),
+                (disposition::CREATE, "a:", ""),
+            ] {
+                let placeholder = format!("{before}X{after}");
+                let request = wanted(&placeholder, disposition);
+                let mut message = raw.message(command::CREATE, 0, |body| request.encode(body));
+                let name = sharebench_smb::wire::utf16(&placeholder);
+                let at = message.windows(name.len()).rposition(|bytes| bytes == name).unwrap();
+                let at = at + 2 * before.len();
+                message[at..at + 2].copy_from_slice(&lone.to_le_bytes());
+                raw.send(&message);
+                assert_eq!(raw.status(), NtStatus::OBJECT_NAME_INVALID, "{lone:#x} {placeholder}");
+            }
+        }
+        assert_eq!(volume.list(ROOT, 0, 10).unwrap().len(), 1);
+    });
+}

@@ -1,4 +1,4 @@
-//! What a file keeps that Linux has no place for: times of changes and of creation, extended attributes.
+//! What a file keeps that Linux has no place for: times of changes and of creation, extended attributes, descriptors.
 
 use sharebench_smb::wire::create_context::{CreateContext, name};
 use sharebench_smb::wire::extended_attributes::{attributes, put_attributes};
@@ -45,18 +45,14 @@ fn list(pairs: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 #[test]
-fn a_directory_of_the_host_stores_extended_attributes() {
+fn extended_attributes_are_stored() {
     const FULL: u8 = 15;
     on_memory_and_directory("extended", |server, volume| {
         let mut raw = Raw::log_in(server.addr(), "share");
         let file = raw.open("file", disposition::CREATE).unwrap();
         assert_eq!(raw.query(file, 1, FULL, 4096), Err(NtStatus::NO_EAS_ON_FILE));
-        let set = raw.set(file, FULL, list(&[("COLOR", b"red"), ("Size", b"1")]));
-        if volume.never_blocks() {
-            assert_eq!(set, NtStatus::EAS_NOT_SUPPORTED);
-            return;
-        }
-        assert_eq!(set, NtStatus::SUCCESS);
+        let two = list(&[("COLOR", b"red"), ("Size", b"1")]);
+        assert_eq!(raw.set(file, FULL, two), NtStatus::SUCCESS);
         // What is set, and what the file has then: names are equal in any case, and an empty value removes one.
         let steps: [(&[(&str, &[u8])], &[(&str, &[u8])]); 4] = [
             (&[], &[("COLOR", b"red"), ("Size", b"1")]),
@@ -74,8 +70,10 @@ fn a_directory_of_the_host_stores_extended_attributes() {
         assert_eq!(raw.query(file, 1, 7, 4), Ok(size.to_le_bytes().to_vec()));
         assert_eq!(raw.query(file, 1, 18, 4096).unwrap()[72..76], size.to_le_bytes());
         assert_eq!(raw.query(file, 1, FULL, 4), Err(NtStatus::INFO_LENGTH_MISMATCH));
-        // Those in which the server keeps its own data are no clients' business.
-        assert_eq!(raw.set(file, FULL, list(&[("sharebench.dos", b"x")])), NtStatus::ACCESS_DENIED);
+        if !volume.never_blocks() {
+            // Those in which the server keeps its own data are no clients' business.
+            assert_eq!(raw.set(file, FULL, list(&[("sharebench.dos", b"x")])), NtStatus::ACCESS_DENIED);
+        }
         assert_eq!(raw.set(file, FULL, vec![1; 3]), NtStatus::INVALID_PARAMETER);
         let readable = CreateRequest { access: READ & !0x10, ..wanted("file", disposition::OPEN) };
         let readable = raw.create(&readable).unwrap().file;
@@ -91,4 +89,44 @@ fn list_of(pairs: &[(String, Vec<u8>)]) -> Vec<u8> {
     let mut out = Vec::new();
     put_attributes(pairs, &mut out);
     out
+}
+
+#[test]
+fn new_files_inherit_the_entries_of_their_directory() {
+    /// Everybody: inherited by files, by directories, and not at all.
+    fn descriptor(flags: &[u8]) -> Vec<u8> {
+        let entry = |flags: &u8| {
+            [&[0, *flags, 20, 0][..], &[0xFF, 1, 31, 0], &[1, 1, 0, 0, 0, 0, 0, 1], &[0; 4]].concat()
+        };
+        let entries: Vec<u8> = flags.iter().flat_map(entry).collect();
+        let mut bytes = vec![1, 0, 4, 0x80];
+        bytes.extend_from_slice(&[0, 0, 0, 20].map(u32::to_le_bytes).concat());
+        bytes.extend_from_slice(&[2, 0, 8 + entries.len() as u8, 0, flags.len() as u8, 0, 0, 0]);
+        bytes.extend_from_slice(&entries);
+        bytes
+    }
+    on_memory_and_directory("inherited", |server, _| {
+        let mut raw = Raw::log_in(server.addr(), "share");
+        let directory = |name: &str, disposition| CreateRequest {
+            options: options::DIRECTORY_FILE,
+            ..wanted(name, disposition)
+        };
+        let sub = raw.create(&directory("sub", disposition::CREATE)).unwrap().file;
+        let request = SetInfoRequest {
+            info_type: 3,
+            class: 0,
+            file: sub,
+            additional: 4,
+            information: descriptor(&[1, 2, 0]),
+        };
+        assert_eq!(raw.call(command::SET_INFO, |body| request.encode(body)).0.status, 0);
+        let file = raw.open("sub\\file", disposition::CREATE).unwrap();
+        let below = raw.create(&directory("sub\\below", disposition::CREATE)).unwrap().file;
+        // Owner and group are those of every file, before the list.
+        for (made, flags) in [(file, &[0][..]), (below, &[9, 2])] {
+            let found = raw.query(made, 3, 0, 4096).unwrap();
+            let list = u32::from_le_bytes(*found[16..].first_chunk().unwrap()) as usize;
+            assert_eq!(found[list..], descriptor(flags)[20..]);
+        }
+    });
 }
