@@ -78,6 +78,14 @@ impl Volume for ReadOnlyVolume {
         Err(VolumeError::ReadOnly)
     }
 
+    fn extended_attributes(&self, node: NodeId) -> VolumeResult<Vec<(String, Vec<u8>)>> {
+        self.0.extended_attributes(node)
+    }
+
+    fn set_extended_attribute(&self, _node: NodeId, _name: &str, _value: &[u8]) -> VolumeResult<()> {
+        Err(VolumeError::ReadOnly)
+    }
+
     fn streams(&self, node: NodeId) -> VolumeResult<Vec<(String, Attributes)>> {
         self.0.streams(node)
     }

@@ -256,6 +256,16 @@ pub trait Volume: Send + Sync {
         Err(VolumeError::Unsupported)
     }
 
+    /// The extended attributes that clients have stored with a node, by name.
+    fn extended_attributes(&self, _node: NodeId) -> VolumeResult<Vec<(String, Vec<u8>)>> {
+        Ok(Vec::new())
+    }
+
+    /// Stores an extended attribute with a node; an empty value removes it.
+    fn set_extended_attribute(&self, _node: NodeId, _name: &str, _value: &[u8]) -> VolumeResult<()> {
+        Err(VolumeError::Unsupported)
+    }
+
     /// Up to `limit` entries after `cookie` (0 = from the start), without `.` and `..`.
     /// Entries that exist throughout a listing appear exactly once.
     fn list(&self, directory: NodeId, cookie: u64, limit: usize) -> VolumeResult<Vec<DirectoryEntry>>;
@@ -311,8 +321,14 @@ pub trait Volume: Send + Sync {
         Err(VolumeError::Unsupported)
     }
 
-    /// Copies up to `len` bytes between files, up to the end of the source, and returns the number of bytes.
+    /// Copies up to `len` bytes between files or within one, up to the end of the source, and returns the number of bytes. Ranges of
+    /// up to 1 MiB may overlap.
     fn copy(&self, from: FileRange, to: FileRange, len: u64) -> VolumeResult<u64> {
+        self.copy_through_buffer(from, to, len)
+    }
+
+    /// [`Self::copy`] by reading and writing.
+    fn copy_through_buffer(&self, from: FileRange, to: FileRange, len: u64) -> VolumeResult<u64> {
         let mut buffer = vec![0; COPY_BYTES.min(usize::try_from(len).unwrap_or(COPY_BYTES))];
         let mut done = 0;
         while done < len {

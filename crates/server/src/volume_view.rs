@@ -130,6 +130,14 @@ impl Volume for VolumeView {
         self.node(node, self.inner.set_dos_attributes(node, attributes))
     }
 
+    fn extended_attributes(&self, node: NodeId) -> VolumeResult<Vec<(String, Vec<u8>)>> {
+        self.inner.extended_attributes(node)
+    }
+
+    fn set_extended_attribute(&self, node: NodeId, name: &str, value: &[u8]) -> VolumeResult<()> {
+        self.node(node, self.inner.set_extended_attribute(node, name, value))
+    }
+
     fn streams(&self, node: NodeId) -> VolumeResult<Vec<(String, Attributes)>> {
         self.inner.streams(node)
     }

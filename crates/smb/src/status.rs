@@ -58,6 +58,7 @@ statuses! {
     INVALID_VIEW_SIZE = 0xC000_001F => Unsupported,
     SHARING_VIOLATION = 0xC000_0043 => Busy,
     EAS_NOT_SUPPORTED = 0xC000_004F => Unsupported,
+    NO_EAS_ON_FILE = 0xC000_0052 => NotFound,
     QUOTA_EXCEEDED = 0xC000_0044 => NoSpace,
     FILE_LOCK_CONFLICT = 0xC000_0054 => Busy,
     LOCK_NOT_GRANTED = 0xC000_0055 => Busy,

@@ -2,6 +2,7 @@
 
 mod budget;
 mod content;
+mod extended_attributes;
 mod names;
 mod node;
 mod streams;
@@ -110,6 +111,9 @@ impl MemoryVolume {
         let streams = removed.as_ref().map(|node| std::mem::take(&mut *write_lock(&node.streams)));
         for (_, stream) in streams.into_iter().flatten() {
             self.remove_node(stream);
+        }
+        if let Some(node) = &removed {
+            self.drop_extended(&std::mem::take(&mut *write_lock(&node.extended)));
         }
         let descriptor = removed.and_then(|node| write_lock(&node.descriptor).take());
         self.budget.give(NODE_BYTES + descriptor.map_or(0, |descriptor| descriptor.len() as u64));
@@ -342,6 +346,14 @@ impl Volume for MemoryVolume {
     fn set_dos_attributes(&self, node: NodeId, attributes: &DosAttributes) -> VolumeResult<()> {
         self.node(node)?.set_dos_attributes(attributes);
         Ok(())
+    }
+
+    fn extended_attributes(&self, node: NodeId) -> VolumeResult<Vec<(String, Vec<u8>)>> {
+        Ok(read_lock(&self.node(node)?.extended).clone())
+    }
+
+    fn set_extended_attribute(&self, node: NodeId, name: &str, value: &[u8]) -> VolumeResult<()> {
+        self.store_extended(node, name, value)
     }
 
     fn streams(&self, node: NodeId) -> VolumeResult<Vec<(String, Attributes)>> {

@@ -79,6 +79,8 @@ pub(super) struct Node {
     pub(super) streams: RwLock<Vec<(String, NodeId)>>,
     /// A security descriptor that a client has stored.
     pub(super) descriptor: RwLock<Option<Box<[u8]>>>,
+    /// Extended attributes that clients have stored, by name.
+    pub(super) extended: RwLock<Vec<(String, Vec<u8>)>>,
     /// Names of a file or link.
     names: AtomicU32,
     /// The directory of a file or link with one name; [`ELSEWHERE`] for others.
@@ -118,6 +120,7 @@ impl Node {
             dos_bits: AtomicU32::new(0),
             streams: RwLock::default(),
             descriptor: RwLock::default(),
+            extended: RwLock::default(),
             names: AtomicU32::new(1),
             home: AtomicU64::new(ELSEWHERE),
             change: AtomicU64::new(1),

@@ -1,5 +1,6 @@
 //! The requests of a frame and their replies: protection, compounds and credits (MS-SMB2 3.3.5.2).
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use sharebench_smb::NtStatus;
@@ -279,7 +280,7 @@ impl Connection {
         out.scratch = body;
         frame.chain.session_id = reply.header.session_id;
         frame.chain.tree_id = reply.header.tree_id;
-        reply.finish(status, (at, request.related), out, request.has_next);
+        reply.finish(status, (at, request.related), out, (request.has_next, frame.first));
         let signer = reply.signer.take().filter(|_| frame.sealing.is_none());
         if let Some(channel) = &signer {
             channel.sign(out.tail(at));
@@ -360,6 +361,10 @@ impl Connection {
         }
         if session.is_closed() {
             return Err(NtStatus::USER_SESSION_DELETED);
+        }
+        let opens = matches!(header.command, command::CREATE | command::TREE_CONNECT);
+        if opens && session.anonymous.load(Ordering::Relaxed) {
+            return Err(NtStatus::ACCESS_DENIED);
         }
         // A request that has waited was accepted before.
         if request.resumed.is_none() && session.expiry.rejects(header.command, || self.server.now()) {
@@ -473,10 +478,16 @@ impl Frame<'_> {
 }
 
 impl Reply {
-    /// Completes a reply: padding before the next one, and its header.
-    fn finish(&self, status: NtStatus, (at, related): (usize, bool), out: &mut Replies, has_next: bool) {
+    /// Completes a reply: padding before the next one, and its header. The last one of a compound is padded too, as by Samba.
+    fn finish(
+        &self,
+        status: NtStatus,
+        (at, related): (usize, bool),
+        out: &mut Replies,
+        (has_next, is_first): (bool, bool),
+    ) {
         let len = out.len() - at;
-        if has_next {
+        if has_next || !is_first {
             out.put_zeros(len.next_multiple_of(8) - len);
         }
         let related = if related { flags::RELATED } else { 0 };

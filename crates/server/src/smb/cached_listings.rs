@@ -79,7 +79,7 @@ impl OpenFile {
     /// Reports a change of the file to those who watch its directory or cache its listing, after the change and before its reply.
     pub(super) fn note_change(&self, files: &OpenFiles, changed: u32) {
         if !files.watches.is_empty() || !files.listings.is_empty() {
-            let place = self.file.state().place.clone();
+            let place = self.place();
             files.note_place(&place, (Action::Modified, changed), self.parent.lease);
         }
     }
@@ -89,7 +89,7 @@ impl OpenFile {
     pub(super) fn note_written(&self, files: &OpenFiles) {
         self.parent.note_written();
         if !files.watches.is_empty() {
-            let place = self.file.state().place.clone();
+            let place = self.place();
             files.watches.note_place(&place, Action::Modified, filter::LAST_WRITE | filter::SIZE);
         }
     }
@@ -112,12 +112,10 @@ impl OpenFiles {
         }
     }
 
-    /// Ends the listings that show what was written over an open that is being closed.
-    pub(super) fn end_written(&self, open: &OpenFile) {
-        if !self.listings.is_empty() && open.parent.written.load(Ordering::Relaxed) {
-            let directory = open.file.state().place.directory;
-            self.end_listing(directory, open.parent.lease);
-        }
+    /// The directory whose listings show what was written over an open that is being closed, if clients cache any.
+    pub(super) fn written_in(&self, open: &OpenFile) -> Option<NodeId> {
+        let written = !self.listings.is_empty() && open.parent.written.load(Ordering::Relaxed);
+        written.then(|| open.place().directory)
     }
 
     /// Ends the listings that show a node, which another protocol has changed. A directory may have been moved with all that
@@ -159,7 +157,8 @@ impl OpenFiles {
         let mut kept = None;
         for file in self.all_open() {
             let state = file.state();
-            if state.opens.is_empty() || !fold_case(&state.place.path).starts_with(&above) {
+            let is_below = |place: &Place| fold_case(&place.path).starts_with(&above);
+            if state.opens.is_empty() || !state.places().any(is_below) {
                 continue;
             }
             if !state.opens.iter().all(|open| state.is_kept(open.id)) {

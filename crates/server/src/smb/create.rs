@@ -23,7 +23,7 @@ use crate::smb::lock_sequences::LockSequences;
 use crate::smb::open_files::{ContentChanges, OpenFile};
 use crate::smb::opening::{ALL_ACCESS, CONTENT, OPENED, OpenedNode, Progress, READ_ACCESS, Wanted};
 use crate::smb::pipe::Pipe;
-use crate::smb::resolve::with_separators;
+use crate::smb::resolve::normalized;
 use crate::smb::session::{OpenCount, Opened, Tree};
 use crate::smb::status::{Outcome, malformed};
 
@@ -85,7 +85,7 @@ impl Call<'_> {
     /// CREATE.
     pub(super) fn create(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
         let mut request = CreateRequest::decode(self.message).map_err(malformed)?;
-        request.name = with_separators(&request.name);
+        request.name = normalized(&request.name);
         let server = &self.connection.server;
         let count = OpenCount::new(&self.connection.opens, server, OpenFile::bytes(&request.name))?;
         let id = server.new_file_id();

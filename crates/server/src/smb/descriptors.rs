@@ -10,7 +10,7 @@ use sharebench_smb::wire::security_descriptor::parts;
 
 use crate::smb::open_files::OpenFile;
 use crate::smb::status::{Outcome, checked, malformed};
-use crate::{Attributes, Volume};
+use crate::{Attributes, NodeId, Volume};
 
 /// The descriptor of a node.
 pub(super) fn descriptor_of(volume: &dyn Volume, attributes: &Attributes) -> Descriptor {
@@ -33,6 +33,19 @@ pub(super) fn set_descriptor(
     }
     let attributes = checked(volume.attributes(open.described_node()))?;
     store_descriptor(volume, &attributes, changed, information)
+}
+
+/// Stores the list that a new node inherits from the descriptor of its directory, if a client has stored one there
+/// (MS-DTYP 2.5.3.4).
+pub(super) fn inherit_descriptor(volume: &dyn Volume, directory: NodeId, made: &Attributes) -> Outcome<()> {
+    // A volume that stores none has none.
+    let Ok(Some(stored)) = volume.descriptor(directory) else { return Ok(()) };
+    let inherited = Descriptor::decode(&stored).ok().and_then(|parent| parent.inherited(made.directory));
+    let Some(inherited) = inherited else { return Ok(()) };
+    let mut descriptor = descriptor_of(volume, made);
+    descriptor.inherit(inherited);
+    let all = parts::OWNER | parts::GROUP | parts::DACL;
+    checked(volume.set_descriptor(made.node, &descriptor.encode(all)))
 }
 
 /// Stores the parts of a descriptor.

@@ -240,7 +240,7 @@ impl ServerState {
         if open.lease != cache.lease() {
             return Err(NtStatus::OBJECT_NAME_NOT_FOUND);
         }
-        let known = open.file.state().place.path.clone();
+        let known = open.place().path;
         if open.lease.is_some() && fold_case(&known) != fold_case(path) {
             return Err(NtStatus::INVALID_PARAMETER);
         }

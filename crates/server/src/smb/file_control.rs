@@ -6,8 +6,8 @@ use sharebench_smb::NtStatus;
 use sharebench_smb::wire::FileId;
 use sharebench_smb::wire::change_notify::filter;
 use sharebench_smb::wire::copy_chunk::{
-    COPY_CHUNK, COPY_CHUNK_WRITE, CopyChunkRequest, DUPLICATE_EXTENTS, DuplicateExtents, REQUEST_RESUME_KEY,
-    put_copied, put_resume_key,
+    COPY_CHUNK, COPY_CHUNK_WRITE, Chunk, CopyChunkRequest, DUPLICATE_EXTENTS, DuplicateExtents,
+    REQUEST_RESUME_KEY, put_copied, put_resume_key,
 };
 use sharebench_smb::wire::create::access;
 use sharebench_smb::wire::file_ranges::{
@@ -25,6 +25,7 @@ use crate::{FileRange, SeekTarget, VolumeError};
 /// Control codes (MS-FSCC 2.3).
 const CREATE_OR_GET_OBJECT_ID: u32 = 0x0009_00C0;
 const GET_COMPRESSION: u32 = 0x0009_003C;
+const SET_COMPRESSION: u32 = 0x0009_C040;
 /// `FSCTL_LMR_REQUEST_RESILIENCY` (MS-SMB2 2.2.31).
 const REQUEST_RESILIENCY: u32 = 0x0014_01D4;
 /// Limits of a copy, which a request above them learns (MS-SMB2 3.3.5.15.6).
@@ -64,6 +65,12 @@ impl Call<'_> {
                 Ok(done(output))
             }
             GET_COMPRESSION => Ok(done(vec![0; 2])),
+            SET_COMPRESSION => match input.first_chunk() {
+                None => Err(NtStatus::INVALID_PARAMETER),
+                // The file stays as it is: not compressed.
+                Some([0, 0]) => Ok(done(Vec::new())),
+                Some(_) => Err(NtStatus::NOT_SUPPORTED),
+            },
             REQUEST_RESILIENCY if !open.directory && self.has_resiliency() => {
                 open.make_resilient(input).map(|()| done(Vec::new()))
             }
@@ -128,20 +135,33 @@ impl Call<'_> {
         if reads {
             target.require(access::READ_DATA)?;
         }
-        let mut done = 0u32;
-        let volume = &self.connection.server.volume;
+        let (mut chunks, mut bytes) = (0, 0);
+        let mut status = NtStatus::SUCCESS;
         for chunk in &request.chunks {
-            let len = u64::from(chunk.len);
-            self.check_source(&source, chunk.source, len)?;
-            let _change = self.begin_checked(target, chunk.target, len)?;
-            let from = FileRange { file: source.node, offset: chunk.source };
-            let to = FileRange { file: target.node, offset: chunk.target };
-            let copied = volume.copy(from, to, len);
-            self.changed(target);
-            done += checked(copied)? as u32;
+            match self.copy_chunk(&source, target, chunk) {
+                Ok(copied) => bytes += copied,
+                Err(failed) => {
+                    status = failed;
+                    break;
+                }
+            }
+            chunks += 1;
         }
-        put_copied(request.count, 0, done, &mut output);
-        Ok((NtStatus::SUCCESS, output))
+        // Also after a failure: the client learns how far the copy has come (MS-SMB2 3.3.5.15.6).
+        put_copied(chunks, 0, bytes, &mut output);
+        Ok((status, output))
+    }
+
+    /// Copies a chunk, and returns its bytes.
+    fn copy_chunk(&self, source: &OpenFile, target: &Arc<OpenFile>, chunk: &Chunk) -> Outcome<u32> {
+        let len = u64::from(chunk.len);
+        self.check_source(source, chunk.source, len)?;
+        let _change = self.begin_checked(target, chunk.target, len)?;
+        let from = FileRange { file: source.node, offset: chunk.source };
+        let to = FileRange { file: target.node, offset: chunk.target };
+        let copied = self.connection.server.volume.copy(from, to, len);
+        self.changed(target);
+        Ok(checked(copied)? as u32)
     }
 
     fn duplicate(&mut self, target: &Arc<OpenFile>, input: &[u8]) -> Outcome<()> {

@@ -73,6 +73,17 @@ impl Connection {
             accepted
         } else {
             let received = login.acceptor.receive(&request.token).map_err(|_| self.failed(id, &login))?;
+            if let Some(channel) = self.channel(id).ok().filter(|_| login.binding.is_none())
+                && received.is_anonymous()
+                && !channel.session.is_guest()
+            {
+                return self.renew_without_name(
+                    channel,
+                    received.accept_without_key(),
+                    &request,
+                    (reply, body),
+                );
+            }
             self.accept(&received).inspect_err(|_| self.end_renewed(id, &login))?
         };
         let renewed = self.channel(id).ok();
@@ -90,9 +101,24 @@ impl Connection {
             let end = accepted.lifetime.map(|lifetime| self.server.now() + lifetime);
             let requests = self.server.requests_per_login.load(Ordering::Relaxed);
             channel.session.expiry.set(end, requests);
+            channel.session.anonymous.store(false, Ordering::Relaxed);
         }
         SessionSetupResponse { flags: session_flags, token: accepted.token.clone() }.encode(body);
         self.establish(channel, &request, reply)?;
+        Ok(Answer::Now(NtStatus::SUCCESS))
+    }
+
+    /// Renews the login of a session without a name, which neither needs a proof nor prolongs the session.
+    fn renew_without_name(
+        &self,
+        channel: Arc<Channel>,
+        token: Vec<u8>,
+        request: &SessionSetupRequest,
+        (reply, body): (&mut Reply, &mut Vec<u8>),
+    ) -> Outcome<Answer> {
+        channel.session.anonymous.store(true, Ordering::Relaxed);
+        SessionSetupResponse { flags: flags::IS_NULL, token }.encode(body);
+        self.establish(channel, request, reply)?;
         Ok(Answer::Now(NtStatus::SUCCESS))
     }
 

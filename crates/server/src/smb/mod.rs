@@ -34,6 +34,7 @@ mod negotiate;
 mod nt1;
 mod open_entries;
 mod open_files;
+mod open_streams;
 mod opening;
 mod options;
 mod parked;

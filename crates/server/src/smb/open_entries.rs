@@ -7,6 +7,8 @@ use sharebench_smb::wire::create::access;
 /// Access that share modes concern: reading, writing, deleting, in the order of the bits of a share mode.
 const SHARED: [u32; 3] =
     [access::READ_DATA | access::EXECUTE, access::WRITE_DATA | access::APPEND_DATA, access::DELETE];
+/// Index of deleting in [`SHARED`].
+const DELETE: usize = 2;
 /// Access that needs no more than attributes, which breaks no oplock.
 const STAT: u32 = access::SYNCHRONIZE | access::READ_ATTRIBUTES | access::WRITE_ATTRIBUTES;
 
@@ -38,6 +40,8 @@ pub(super) struct OpenEntries {
     all: HashMap<u64, OpenEntry>,
     uses: [usize; 3],
     denies: [usize; 3],
+    /// What the opens that delete deny.
+    denied_by_removals: [usize; 3],
     /// Opens that need more than attributes.
     beyond_stat: usize,
 }
@@ -57,6 +61,15 @@ impl OpenEntries {
     pub(super) fn violated_by(&self, entry: &OpenEntry) -> bool {
         let (uses, denies) = entry.kinds();
         (0..3).any(|kind| uses[kind] && self.denies[kind] > 0 || denies[kind] && self.uses[kind] > 0)
+    }
+
+    /// True if the right to remove of the open, or of one of these, excludes the other one (MS-FSA 2.1.5.1.2.2).
+    pub(super) fn exclude_removal(&self, entry: &OpenEntry) -> bool {
+        let (uses, denies) = entry.kinds();
+        let its_own = || self.denies[DELETE] > 0 || (0..3).any(|kind| denies[kind] && self.uses[kind] > 0);
+        uses[DELETE] && its_own()
+            || denies[DELETE] && self.uses[DELETE] > 0
+            || (0..3).any(|kind| uses[kind] && self.denied_by_removals[kind] > 0)
     }
 
     /// Adds an open.
@@ -81,6 +94,9 @@ impl OpenEntries {
             }
             if denies[kind] {
                 change(&mut self.denies[kind]);
+                if uses[DELETE] {
+                    change(&mut self.denied_by_removals[kind]);
+                }
             }
         }
         if !entry.is_stat() {
@@ -112,6 +128,12 @@ mod tests {
             || !excludes(one.share, other.access) && !excludes(other.share, one.access)
     }
 
+    /// The same if one of them did nothing but delete (MS-FSA 2.1.5.1.2.2).
+    fn excludes_removal(one: &OpenEntry, other: &OpenEntry) -> bool {
+        let only = |entry: &OpenEntry| OpenEntry { access: entry.access & access::DELETE, ..*entry };
+        !is_shared_with(&only(one), other) || !is_shared_with(&only(other), one)
+    }
+
     fn entry() -> impl Strategy<Value = (u32, u32)> {
         let rights = [SHARED[0], SHARED[1], SHARED[2], access::READ_ATTRIBUTES, access::READ_CONTROL];
         (prop::sample::subsequence(rights.to_vec(), 0..=5), 0u32..8)
@@ -135,6 +157,8 @@ mod tests {
             let wanted = OpenEntry { id: 99, access, share };
             let violated = entries.iter().any(|other| !is_shared_with(other, &wanted));
             prop_assert_eq!(entries.violated_by(&wanted), violated);
+            let removal = entries.iter().any(|other| excludes_removal(&wanted, other));
+            prop_assert_eq!(entries.exclude_removal(&wanted), removal);
             let used = entries.iter().any(|other| other.id != own && !other.is_stat());
             prop_assert_eq!(entries.others_use([own].into_iter()), used);
             prop_assert_eq!(entries.is_empty(), entries.iter().next().is_none());

@@ -20,6 +20,7 @@ use crate::smb::listing::ListingState;
 use crate::smb::lock_sequences::LockSequences;
 use crate::smb::locks::{Lock, WaitingLock};
 use crate::smb::open_entries::{OpenEntries, OpenEntry};
+use crate::smb::open_streams::OpenStreams;
 use crate::smb::parked::Gate;
 use crate::smb::pending::PendingReply;
 use crate::smb::session::OpenCount;
@@ -81,6 +82,11 @@ pub(super) struct OpenFile {
 }
 
 impl OpenFile {
+    /// The place of the name by which it was opened.
+    pub(super) fn place(&self) -> Place {
+        self.file.state().place_of(self.id.volatile).clone()
+    }
+
     /// The node that has times, owner and mode.
     pub(super) fn described_node(&self) -> NodeId {
         self.base.unwrap_or(self.node)
@@ -165,7 +171,7 @@ impl Drop for ContentChange<'_> {
 
 /// A node that is open at least once.
 pub(super) struct File {
-    node: NodeId,
+    pub(super) node: NodeId,
     /// True while there are byte-range locks, so that READ and WRITE of other files need not look for them.
     pub(super) locked: AtomicBool,
     /// True while clients may cache what they read, so that WRITE of other files need not look for them.
@@ -181,7 +187,9 @@ pub(super) struct File {
 
 /// What the opens of a node have in common.
 pub(super) struct FileState {
-    pub(super) place: Place,
+    place: Place,
+    /// The places of opens by another name of the file.
+    other_places: Vec<(u64, Place)>,
     pub(super) opens: OpenEntries,
     pub(super) delete_pending: bool,
     /// The lease of the directory that the open which requested the removal has named.
@@ -193,6 +201,41 @@ pub(super) struct FileState {
     pub(super) lock_charge: StateCharge,
 }
 
+impl FileState {
+    /// The places of all names by which the file is open.
+    pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
+        std::iter::once(&self.place).chain(self.other_places.iter().map(|(_, place)| place))
+    }
+
+    /// The place of the name by which a file was opened.
+    pub(super) fn place_of(&self, open: u64) -> &Place {
+        let other = self.other_places.iter().find(|(id, _)| *id == open);
+        other.map_or(&self.place, |(_, place)| place)
+    }
+
+    /// The place of the name by which a file was opened, to change it.
+    pub(super) fn place_of_mut(&mut self, open: u64) -> &mut Place {
+        let other = self.other_places.iter_mut().find(|(id, _)| *id == open);
+        other.map_or(&mut self.place, |(_, place)| place)
+    }
+
+    /// Adds an open by a name at this place.
+    fn add(&mut self, entry: OpenEntry, place: &Place) {
+        self.opens.insert(entry);
+        if (self.place.directory, &self.place.name) != (place.directory, &place.name) {
+            self.other_places.push((entry.id, place.clone()));
+        }
+    }
+
+    /// Requests the removal of the name of an open, or withdraws the request.
+    pub(super) fn set_delete_pending(&mut self, open: u64, pending: bool) {
+        self.delete_pending = pending;
+        if pending {
+            self.place = self.place_of(open).clone();
+        }
+    }
+}
+
 impl File {
     fn new(
         (node, place): (NodeId, &Place),
@@ -202,6 +245,7 @@ impl File {
     ) -> Self {
         let state = FileState {
             place: place.clone(),
+            other_places: Vec::new(),
             opens: OpenEntries::default(),
             delete_pending: false,
             deleter: None,
@@ -220,6 +264,17 @@ impl File {
             write_time: ShownWriteTime::default(),
             state: Mutex::new(state),
         }
+    }
+
+    /// The node that has the stream, if the file is one.
+    pub(super) fn base(&self) -> Option<NodeId> {
+        self.state().place.stream.as_ref().map(|(base, _)| *base)
+    }
+
+    /// The place whose removal is pending, if the file is open no longer.
+    pub(super) fn unused_place(&self) -> Option<Place> {
+        let state = self.state();
+        (state.opens.is_empty() && state.delete_pending).then(|| state.place.clone())
     }
 
     /// True for a directory.
@@ -293,8 +348,10 @@ pub(super) enum Opening {
 }
 
 #[derive(Default)]
-struct Tables {
-    files: HashMap<NodeId, Arc<File>>,
+pub(super) struct Tables {
+    pub(super) files: HashMap<NodeId, Arc<File>>,
+    /// The streams of each node that are open.
+    pub(super) streams: OpenStreams,
     /// The file of each lease. A lease belongs to one file (MS-SMB2 3.3.5.9.8).
     leases: HashMap<LeaseId, Arc<File>>,
 }
@@ -315,7 +372,7 @@ pub(super) struct OpenFiles {
 }
 
 impl OpenFiles {
-    fn tables(&self) -> MutexGuard<'_, Tables> {
+    pub(super) fn tables(&self) -> MutexGuard<'_, Tables> {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -337,16 +394,21 @@ impl OpenFiles {
         });
         let cache = if wanted.directory { &wanted.cache.of_directory() } else { wanted.cache };
         let lease = cache.lease();
-        if let Some(of_lease) = lease.and_then(|id| tables.leases.get(&id))
+        // Also a directory that is granted none.
+        if let Some(of_lease) = wanted.cache.lease().and_then(|id| tables.leases.get(&id))
             && !Arc::ptr_eq(of_lease, &file)
         {
             return Err(NtStatus::INVALID_PARAMETER);
         }
+        let entry = OpenEntry { id: wanted.id.volatile, access: wanted.access, share: wanted.share };
+        let excluded = tables.excludes_removal(wanted.node, wanted.place, &entry);
         let mut state = file.state();
         if state.delete_pending {
             return Err(NtStatus::DELETE_PENDING);
         }
-        let entry = OpenEntry { id: wanted.id.volatile, access: wanted.access, share: wanted.share };
+        if excluded {
+            return Err(NtStatus::SHARING_VIOLATION);
+        }
         let violates = state.opens.violated_by(&entry);
         if violates || !entry.is_stat() {
             let contender = Contender {
@@ -367,7 +429,7 @@ impl OpenFiles {
         if violates {
             return Err(NtStatus::SHARING_VIOLATION);
         }
-        state.opens.insert(entry);
+        state.add(entry, wanted.place);
         let leases = if lease.is_some() && wanted.holder.is_congested() {
             0
         } else if wanted.directory {
@@ -380,6 +442,7 @@ impl OpenFiles {
         file.note_grants(&mut state);
         drop(state);
         if known.is_none() {
+            tables.streams.add(wanted.place, &file);
             tables.files.insert(wanted.node, Arc::clone(&file));
             self.count.store(tables.files.len(), Ordering::Release);
         }
@@ -422,21 +485,26 @@ impl OpenFiles {
             parent: open.parent.lease,
             deletes: open.delete_on_close.load(Ordering::Relaxed),
         };
+        let written_in = self.written_in(open);
         self.leave(&open.file, leaving, volume);
-        self.end_written(open);
+        if let Some(directory) = written_in {
+            self.end_listing(directory, open.parent.lease);
+        }
     }
 
     /// Ends an open that has no identifier any longer.
     pub(super) fn leave(&self, file: &Arc<File>, leaving: LeavingOpen, volume: &dyn Volume) {
         let LeavingOpen { id, lease, parent, deletes } = leaving;
+        let has_streams = (deletes || file.state().delete_pending) && self.tables().streams.has(file.node);
         let pending;
         let (removed, replies, gates) = {
             let mut state = file.state();
-            state.opens.remove(id);
             if deletes && !state.delete_pending {
-                state.delete_pending = true;
+                state.set_delete_pending(id, true);
                 state.deleter = parent;
             }
+            state.opens.remove(id);
+            state.other_places.retain(|(open, _)| *open != id);
             if deletes {
                 // Clients that only keep the handle must not delay the removal.
                 state.break_handles(file, Some(id));
@@ -447,7 +515,8 @@ impl OpenFiles {
             pending = state.delete_pending;
             // A client knows of a removal that it has requested, and whose last close it has sent.
             let named = parent.filter(|_| parent == state.deleter);
-            let removed = (state.opens.is_empty() && pending).then(|| (state.place.clone(), named));
+            let removed =
+                (state.opens.is_empty() && pending && !has_streams).then(|| (state.place.clone(), named));
             (removed, replies, gates)
         };
         answer(replies);
@@ -458,10 +527,9 @@ impl OpenFiles {
         }
         {
             let mut tables = self.tables();
-            let unused = tables.files.get(&file.node).is_some_and(|known| known.state().opens.is_empty());
-            if unused {
-                tables.files.remove(&file.node);
-                self.count.store(tables.files.len(), Ordering::Release);
+            // A file whose removal waits for its streams stays.
+            if !(has_streams && pending) {
+                self.forget_unused(&mut tables, file.node);
             }
             if let Some(lease) = lease {
                 let owner = Owner::Lease(lease);
@@ -471,6 +539,9 @@ impl OpenFiles {
                 }
             }
         }
+        if has_streams || file.base().is_some() {
+            self.remove_after_streams(file, volume);
+        }
         // After the removal of the name, which an open that waits must not find.
         for gate in gates {
             gate.open();
@@ -479,8 +550,18 @@ impl OpenFiles {
 }
 
 impl OpenFiles {
+    /// Forgets a node without opens.
+    pub(super) fn forget_unused(&self, tables: &mut Tables, node: NodeId) {
+        if tables.files.get(&node).is_some_and(|known| known.state().opens.is_empty())
+            && let Some(file) = tables.files.remove(&node)
+        {
+            tables.streams.remove(&file);
+            self.count.store(tables.files.len(), Ordering::Release);
+        }
+    }
+
     /// Removes a name if it still belongs to the node.
-    fn remove(&self, volume: &dyn Volume, node: NodeId, place: &Place, named: Option<LeaseId>) {
+    pub(super) fn remove(&self, volume: &dyn Volume, node: NodeId, place: &Place, named: Option<LeaseId>) {
         if let Some((base, stream)) = &place.stream {
             if volume.remove_stream(*base, stream).is_ok() {
                 self.note_place(place, (Action::RemovedStream, filter::STREAM_NAME), named);

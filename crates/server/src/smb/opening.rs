@@ -11,13 +11,14 @@ use sharebench_smb::wire::security_descriptor::parts;
 
 use crate::name::check_portable_name;
 use crate::smb::caching::{CacheRequest, GrantedCache, Holder};
-use crate::smb::descriptors::store_descriptor;
+use crate::smb::descriptors::{inherit_descriptor, store_descriptor};
 use crate::smb::file_info::{
     ARCHIVE, HIDDEN, READ_ONLY, SYSTEM, describe, is_read_only, mode_with, store_bits,
 };
 use crate::smb::open_files::{File, LeavingOpen, Opening, Place, WantedOpen};
 use crate::smb::parked::Gate;
 use crate::smb::resolve::{resolve, split_stream};
+use crate::smb::set_info::store_extended;
 use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, status};
 use crate::{Attributes, NodeId, SetAttributes, Volume, VolumeError};
@@ -177,6 +178,15 @@ impl<'a> Wanted<'a> {
         if let Some(stream) = stream {
             return self.open_stream(server, resolved, stream);
         }
+        if path.len() < self.request.name.len() {
+            // "::$DATA" names the content of a file, which a directory has not (MS-FSA 2.1.5.1).
+            if self.request.options & options::DIRECTORY_FILE != 0 {
+                return Err(NtStatus::NOT_A_DIRECTORY);
+            }
+            if resolved.found.as_ref().is_some_and(|found| found.directory) {
+                return Err(NtStatus::FILE_IS_A_DIRECTORY);
+            }
+        }
         if let Some(found) = resolved.found {
             return self.open_existing(server, &resolved.place, found);
         }
@@ -208,7 +218,7 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// Reports a new node, and stores the descriptor that the request gives it (MS-SMB2 2.2.13.2.2).
+    /// Reports a new node, and stores the extended attributes and the descriptor that the request gives it (MS-SMB2 2.2.13.2.1, 2.2.13.2.2).
     pub(super) fn finish_made(
         &self,
         server: &Arc<ServerState>,
@@ -218,11 +228,15 @@ impl<'a> Wanted<'a> {
         let volume = server.volume.as_ref();
         let kind = if made.directory { filter::DIR_NAME } else { filter::FILE_NAME };
         server.files.note_place(place, (Action::Added, kind), self.cache.parent());
-        let mut contexts = self.request.contexts.iter();
-        let Some(context) = contexts.find(|context| context.name == name::SECURITY_DESCRIPTOR) else {
-            return Ok(());
-        };
-        store_descriptor(volume, made, parts::OWNER | parts::GROUP | parts::DACL, &context.data)
+        inherit_descriptor(volume, place.directory, made)?;
+        for context in &self.request.contexts {
+            if context.name == name::SECURITY_DESCRIPTOR {
+                store_descriptor(volume, made, parts::OWNER | parts::GROUP | parts::DACL, &context.data)?;
+            } else if context.name == name::EXTENDED_ATTRIBUTES {
+                store_extended(volume, made.node, &context.data)?;
+            }
+        }
+        Ok(())
     }
 
     /// Adds the open to the table of open files.

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use sharebench_ncp::server::names::dos_name;
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::create::access;
+use sharebench_smb::wire::extended_attributes::{ExtendedAttribute, put_attributes, size_of};
 use sharebench_smb::wire::file_info::FileMetadata;
 use sharebench_smb::wire::info::{
     InfoResponse, QueryInfoRequest, TYPE_FILE, TYPE_FILE_SYSTEM, TYPE_SECURITY,
@@ -31,6 +32,9 @@ const SECTOR_BYTES: u64 = 512;
 const PROPERTIES: u32 = 0x2 | 0x4 | 0x8 | 0x4_0000;
 /// `FILE_DEVICE_DISK`, mounted.
 const DISK_DEVICE: [u32; 2] = [7, 0x20];
+
+/// The first dialect with `FileNormalizedNameInformation` (MS-SMB2 3.3.5.20.1).
+const NORMALIZED_NAME_DIALECT: u16 = 0x0311;
 
 /// File information classes (MS-FSCC 2.4).
 mod class {
@@ -112,12 +116,12 @@ fn of_file(
     attributes: &Attributes,
     found: &FileMetadata,
 ) -> Outcome<Information> {
-    let name = || format!("\\{}", open.file.state().place.path);
+    let name = || format!("\\{}", open.place().path);
     Ok(Information::fixed(match number {
         class::BASIC => encoded(|out| found.basic().encode(out)),
         class::STANDARD => standard(open, attributes, found),
         class::INTERNAL => found.file_id.to_le_bytes().to_vec(),
-        class::EA | class::ALIGNMENT => vec![0; 4],
+        class::ALIGNMENT => vec![0; 4],
         class::ACCESS => open.access.to_le_bytes().to_vec(),
         class::MODE => open.options.to_le_bytes().to_vec(),
         class::POSITION => open.position.load(Ordering::Relaxed).to_le_bytes().to_vec(),
@@ -133,8 +137,6 @@ fn of_file(
         class::NORMALIZED_NAME => {
             return Ok(Information::with_name(Vec::new(), name().trim_start_matches('\\'), 4));
         }
-        class::ALL => return Ok(all(open, attributes, found, &name())),
-        class::FULL_EA => return Err(NtStatus::EAS_NOT_SUPPORTED),
         _ => return Err(NtStatus::INVALID_INFO_CLASS),
     }))
 }
@@ -148,22 +150,30 @@ fn standard(open: &OpenFile, attributes: &Attributes, found: &FileMetadata) -> V
 }
 
 /// `FileAllInformation` (MS-FSCC 2.4.2).
-fn all(open: &OpenFile, attributes: &Attributes, found: &FileMetadata, name: &str) -> Information {
+fn all(open: &OpenFile, attributes: &Attributes, found: &FileMetadata, ea_size: u32) -> Information {
     let mut bytes = encoded(|out| found.basic().encode(out));
     bytes.append(&mut standard(open, attributes, found));
     found.file_id.put(&mut bytes);
-    // EaSize, access, position, mode, alignment.
-    0u32.put(&mut bytes);
+    ea_size.put(&mut bytes);
+    // Access, position, mode, alignment.
     open.access.put(&mut bytes);
     open.position.load(Ordering::Relaxed).put(&mut bytes);
     open.options.put(&mut bytes);
     0u32.put(&mut bytes);
-    Information::with_name(bytes, name, 8)
+    Information::with_name(bytes, &format!("\\{}", open.place().path), 8)
+}
+
+/// `FileFullEaInformation` (MS-FSCC 2.4.16).
+fn full_ea(found: &[ExtendedAttribute]) -> Outcome<Information> {
+    if found.is_empty() {
+        return Err(NtStatus::NO_EAS_ON_FILE);
+    }
+    Ok(Information::fixed(encoded(|out| put_attributes(found, out))))
 }
 
 /// `FileAlternateNameInformation` (MS-FSCC 2.4.5): the 8.3 name under which DOS clients of NCP know the file.
 fn alternate_name(open: &OpenFile) -> Information {
-    let name = open.file.state().place.name.clone();
+    let name = open.place().name;
     let short = String::from_utf8_lossy(&dos_name(name.as_bytes())).into_owned();
     Information::with_name(Vec::new(), &short, 4)
 }
@@ -270,6 +280,14 @@ impl ServerState {
                 Ok(streams(&found, directory, &named))
             }
             class::ALTERNATE_NAME => Ok(alternate_name(open)),
+            class::EA | class::FULL_EA | class::ALL => {
+                let extended = checked(volume.extended_attributes(open.described_node()))?;
+                match class {
+                    class::FULL_EA => full_ea(&extended),
+                    class::EA => Ok(Information::fixed(size_of(&extended).to_le_bytes().to_vec())),
+                    _ => Ok(all(open, attributes, &found, size_of(&extended))),
+                }
+            }
             _ => of_file(class, open, attributes, &found),
         }
     }
@@ -304,6 +322,11 @@ impl Call<'_> {
         let attributes = checked(open.attributes(server.volume.as_ref()))?;
         let information = match request.info_type {
             TYPE_FILE => {
+                let negotiated = self.connection.negotiated.get();
+                let older = negotiated.is_none_or(|negotiated| negotiated.dialect < NORMALIZED_NAME_DIALECT);
+                if request.class == class::NORMALIZED_NAME && older {
+                    return Err(NtStatus::NOT_SUPPORTED);
+                }
                 check_access(request.class, &open)?;
                 server.file_information(request.class, &open, &attributes)?
             }

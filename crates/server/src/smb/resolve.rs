@@ -28,8 +28,7 @@ fn names(path: &str) -> Outcome<Vec<&str>> {
     if path.is_empty() {
         return Ok(Vec::new());
     }
-    // A directory may be given with a separator at its end.
-    let names: Vec<&str> = path.strip_suffix('\\').unwrap_or(path).split('\\').collect();
+    let names: Vec<&str> = path.split('\\').collect();
     // A path that leads out of the share in any case.
     if names.starts_with(&["..", ".."]) {
         return Err(NtStatus::OBJECT_PATH_SYNTAX_BAD);
@@ -41,9 +40,13 @@ fn names(path: &str) -> Outcome<Vec<&str>> {
     Ok(names)
 }
 
-/// A path with `\` between names, for clients that send `/`, which is in no name.
-pub(super) fn with_separators(path: &str) -> String {
-    path.replace('/', "\\")
+/// A path as this server stores it: `\` between names, also for clients that send `/`, and none at the end, where clients
+/// written in Java send one for directories.
+pub(super) fn normalized(path: &str) -> String {
+    let mut path = path.replace('/', "\\");
+    // A separator alone is kept: CREATE rejects it.
+    path.truncate(path.trim_end_matches('\\').len().max(1).min(path.len()));
+    path
 }
 
 /// Longest name of a stream in bytes, which is a part of the name of an extended attribute.
@@ -93,7 +96,6 @@ pub(super) fn last_name(path: &str) -> &str {
 /// `STATUS_OBJECT_PATH_NOT_FOUND` if a directory on the way is missing.
 pub(super) fn resolve(volume: &dyn Volume, path: &str) -> Outcome<ResolvedPath> {
     let names = names(path)?;
-    let path = path.strip_suffix('\\').unwrap_or(path);
     let place = |directory, name: &str| Place {
         directory,
         name: name.to_owned(),

@@ -1,7 +1,7 @@
 //! A logged-in user on a connection, with the trees and files that it has open.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sharebench_ncp::server::{ENTRY_BYTES, StateBudget, StateCharge};
@@ -104,6 +104,9 @@ pub(super) struct Session {
     pub(super) sealing: Option<Sealing>,
     pub(super) requires_sealing: bool,
     pub(super) expiry: Expiry,
+    /// The client has renewed the login without a name. What is open stays usable, and nothing else is opened until the account
+    /// logs in again.
+    pub(super) anonymous: AtomicBool,
     table: Mutex<Table>,
     channels: ClientConnections,
     charge: StateCharge,
@@ -131,6 +134,7 @@ impl Session {
             sealing: None,
             requires_sealing: false,
             expiry: Expiry::default(),
+            anonymous: AtomicBool::new(false),
             table: Mutex::default(),
             channels: ClientConnections::default(),
             charge,

@@ -6,14 +6,14 @@ use std::sync::atomic::Ordering;
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::change_notify::{Action, filter};
 use sharebench_smb::wire::create::access;
+use sharebench_smb::wire::extended_attributes::attributes;
 use sharebench_smb::wire::file_info::BasicInformation;
 use sharebench_smb::wire::info::{
-    DISPOSITION, END_OF_FILE, RENAME, SetInfoRequest, TYPE_FILE, TYPE_SECURITY, renamed,
+    DISPOSITION, END_OF_FILE, LINK, RENAME, SetInfoRequest, TYPE_FILE, TYPE_SECURITY, renamed,
 };
 use sharebench_smb::wire::{Field, Reader};
 
-use crate::SetAttributes;
-use crate::name::check_portable_name;
+use crate::name::{check_portable_name, fold_case};
 use crate::smb::call::{Answer, Call};
 use crate::smb::descriptors::set_descriptor;
 use crate::smb::file_info::{
@@ -21,13 +21,15 @@ use crate::smb::file_info::{
 };
 use crate::smb::open_files::{File, OpenFile, Place};
 use crate::smb::parked::Gate;
-use crate::smb::resolve::{find_stream, last_name, resolve, split_stream, with_separators};
+use crate::smb::resolve::{ResolvedPath, find_stream, last_name, normalized, resolve, split_stream};
 use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, malformed};
+use crate::{Attributes, NodeId, SetAttributes, Volume, VolumeError};
 
 /// File information classes (MS-FSCC 2.4).
 pub(super) const BASIC: u8 = 4;
 const POSITION: u8 = 14;
+const FULL_EA: u8 = 15;
 const MODE: u8 = 16;
 const ALLOCATION: u8 = 19;
 const DISPOSITION_EX: u8 = 64;
@@ -45,6 +47,20 @@ fn word<T: Field>(information: &[u8]) -> Outcome<T> {
 /// The time that a client sets; 0 and the negative values leave a time as it is (MS-FSCC 2.4.7).
 fn set_time(time: u64) -> Option<std::time::SystemTime> {
     if time == 0 || time > i64::MAX as u64 { None } else { system_time(time) }
+}
+
+/// Stores a list of extended attributes with a node; those with an empty value are removed. Names differ not only in case.
+pub(super) fn store_extended(volume: &dyn Volume, node: NodeId, list: &[u8]) -> Outcome<()> {
+    let stored = checked(volume.extended_attributes(node))?;
+    for (name, value) in attributes(list).map_err(malformed)? {
+        let known = stored.iter().find(|(other, _)| fold_case(other) == fold_case(&name));
+        let name = known.map_or(&name, |(known, _)| known);
+        match volume.set_extended_attribute(node, name, &value) {
+            Err(VolumeError::Unsupported) => return Err(NtStatus::EAS_NOT_SUPPORTED),
+            set => checked(set)?,
+        }
+    }
+    Ok(())
 }
 
 impl Call<'_> {
@@ -92,6 +108,10 @@ impl ServerState {
                 let (replace, path) = renamed(information).map_err(|_| NtStatus::INFO_LENGTH_MISMATCH)?;
                 return self.rename(open, replace, &path);
             }
+            LINK => {
+                let (replace, path) = renamed(information).map_err(|_| NtStatus::INFO_LENGTH_MISMATCH)?;
+                return self.link(open, replace, &path);
+            }
             POSITION => {
                 let position: u64 = word(information)?;
                 if i64::try_from(position).is_err() {
@@ -100,6 +120,11 @@ impl ServerState {
                 open.position.store(position, Ordering::Relaxed);
             }
             MODE => drop(word::<u32>(information)?),
+            FULL_EA => {
+                open.require(access::WRITE_EA)?;
+                store_extended(self.volume.as_ref(), open.described_node(), information)?;
+                open.note_change(&self.files, filter::EA);
+            }
             _ => return Err(NtStatus::INVALID_INFO_CLASS),
         }
         Ok(None)
@@ -205,7 +230,7 @@ impl ServerState {
     pub(super) fn set_disposition(&self, open: &OpenFile, delete: bool) -> Outcome<Option<Arc<Gate>>> {
         open.require(access::DELETE)?;
         if delete {
-            let place = open.file.state().place.clone();
+            let place = open.place();
             let attributes = checked(open.attributes(self.volume.as_ref()))?;
             if is_read_only(&attributes) || place.name.is_empty() {
                 return Err(NtStatus::CANNOT_DELETE);
@@ -221,7 +246,7 @@ impl ServerState {
         }
         {
             let mut state = open.file.state();
-            state.delete_pending = delete;
+            state.set_delete_pending(open.id.volatile, delete);
             state.deleter = open.parent.lease;
         }
         if delete && open.directory {
@@ -233,26 +258,47 @@ impl ServerState {
         Ok(None)
     }
 
+    /// Where a path of a client leads as the new name of an open file, and what the change must wait for.
+    fn new_place(&self, open: &OpenFile, path: &str) -> Outcome<(ResolvedPath, Option<Arc<Gate>>)> {
+        let path = path.trim_start_matches('\\');
+        checked(check_portable_name(last_name(path)))?;
+        let to = resolve(self.volume.as_ref(), path)?;
+        let held = self.files.held_for_removal(to.place.directory)?;
+        let gate = held.and_then(|held| self.break_handles(&held, open));
+        Ok((to, gate))
+    }
+
+    /// Checks that a new name of an open file may replace what it names, and returns what that must wait for.
+    fn replace(&self, open: &OpenFile, replace: bool, old: &Attributes) -> Outcome<Option<Arc<Gate>>> {
+        if !replace {
+            return Err(NtStatus::OBJECT_NAME_COLLISION);
+        }
+        if old.directory || open.directory || is_read_only(old) {
+            return Err(NtStatus::ACCESS_DENIED);
+        }
+        // A client may have closed the file and keep the handle, or may have lost its connection.
+        if let Some(file) = self.files.of_node(old.node)
+            && let Some(gate) = self.break_handles(&file, open)
+        {
+            return Ok(Some(gate));
+        }
+        if self.files.is_open(old.node) { Err(NtStatus::ACCESS_DENIED) } else { Ok(None) }
+    }
+
     /// Renames an open file or stream, possibly over another one; returns what the rename must wait for.
     pub(super) fn rename(&self, open: &OpenFile, replace: bool, path: &str) -> Outcome<Option<Arc<Gate>>> {
         open.require(access::DELETE)?;
+        let path = normalized(path);
         if path.starts_with(':') || open.base.is_some() {
-            return self.rename_stream(open, replace, path).map(|()| None);
+            return self.rename_stream(open, replace, &path).map(|()| None);
         }
-        let path = with_separators(path.trim_start_matches('\\'));
-        let path = path.as_str();
-        let volume = self.volume.as_ref();
-        let from = open.file.state().place.clone();
-        let new_name = last_name(path);
-        checked(check_portable_name(new_name))?;
+        let from = open.place();
         if from.name.is_empty() {
             return Err(NtStatus::ACCESS_DENIED);
         }
-        let to = resolve(volume, path)?;
-        if let Some(held) = self.files.held_for_removal(to.place.directory)?
-            && let Some(gate) = self.break_handles(&held, open)
-        {
-            return Ok(Some(gate));
+        let (to, gate) = self.new_place(open, &path)?;
+        if gate.is_some() {
+            return Ok(gate);
         }
         if open.directory
             && let Some(gate) = self.break_below(&from.path)?
@@ -262,21 +308,12 @@ impl ServerState {
         if let Some(gate) = self.break_handles(&open.file, open) {
             return Ok(Some(gate));
         }
-        if let Some(old) = to.found.filter(|old| old.node != open.node) {
-            if !replace {
-                return Err(NtStatus::OBJECT_NAME_COLLISION);
-            }
-            if old.directory || open.directory || is_read_only(&old) {
-                return Err(NtStatus::ACCESS_DENIED);
-            }
-            // A client may have closed the file and keep the handle, or may have lost its connection.
-            if let Some(file) = self.files.of_node(old.node)
-                && let Some(gate) = self.break_handles(&file, open)
-            {
+        let volume = self.volume.as_ref();
+        let new_name = last_name(&to.place.path);
+        let same = (to.place.directory, &to.place.name) == (from.directory, &from.name);
+        if let Some(old) = to.found.filter(|_| !same) {
+            if let Some(gate) = self.replace(open, replace, &old)? {
                 return Ok(Some(gate));
-            }
-            if self.files.is_open(old.node) {
-                return Err(NtStatus::ACCESS_DENIED);
             }
             if to.place.name != new_name {
                 // The target exists with other case: both names must not remain.
@@ -284,20 +321,43 @@ impl ServerState {
             }
         }
         checked(volume.rename(from.directory, &from.name, to.place.directory, new_name))?;
-        let place = Place {
-            directory: to.place.directory,
-            name: new_name.to_owned(),
-            path: path.to_owned(),
-            stream: None,
-        };
-        open.file.state().place = place.clone();
+        let place = Place { name: new_name.to_owned(), ..to.place };
+        open.file.state().place_of_mut(open.id.volatile).clone_from(&place);
         self.note_renamed(open, &from, &place);
+        Ok(None)
+    }
+
+    /// Gives an open file one more name (MS-FSA 2.1.5.15.6); returns what that must wait for.
+    pub(super) fn link(&self, open: &OpenFile, replace: bool, path: &str) -> Outcome<Option<Arc<Gate>>> {
+        if self.options.read_only {
+            return Err(NtStatus::ACCESS_DENIED);
+        }
+        if open.directory {
+            return Err(NtStatus::FILE_IS_A_DIRECTORY);
+        }
+        if open.base.is_some() {
+            return Err(NtStatus::INVALID_PARAMETER);
+        }
+        let (to, gate) = self.new_place(open, &normalized(path))?;
+        if gate.is_some() {
+            return Ok(gate);
+        }
+        let volume = self.volume.as_ref();
+        if let Some(old) = to.found {
+            if let Some(gate) = self.replace(open, replace, &old)? {
+                return Ok(Some(gate));
+            }
+            checked(volume.remove(to.place.directory, &to.place.name))?;
+        }
+        let place = Place { name: last_name(&to.place.path).to_owned(), ..to.place };
+        checked(volume.add_name(open.node, place.directory, &place.name))?;
+        self.files.note_place(&place, (Action::Added, filter::FILE_NAME), open.parent.lease);
         Ok(None)
     }
 
     /// Renames a stream within its file.
     fn rename_stream(&self, open: &OpenFile, replace: bool, path: &str) -> Outcome<()> {
-        let place = open.file.state().place.clone();
+        let place = open.place();
         let (Some((base, name)), ("", Some(new_name))) = (place.stream, split_stream(path)?) else {
             return Err(NtStatus::INVALID_PARAMETER);
         };
@@ -312,9 +372,10 @@ impl ServerState {
         }
         checked(volume.rename_stream(base, &name, new_name))?;
         let mut state = open.file.state();
-        let file = state.place.path.split(':').next().unwrap_or_default().to_owned();
-        state.place.path = format!("{file}:{new_name}");
-        state.place.stream = Some((base, new_name.to_owned()));
+        let place = state.place_of_mut(open.id.volatile);
+        let file = place.path.split(':').next().unwrap_or_default().to_owned();
+        place.path = format!("{file}:{new_name}");
+        place.stream = Some((base, new_name.to_owned()));
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use sharebench_smb::wire::tree::{TreeConnectRequest, TreeConnectResponse};
 use crate::name::fold_case;
 use crate::smb::call::{Answer, Call, DONE, empty};
 use crate::smb::opening::{ALL_ACCESS, READ_ACCESS};
+use crate::smb::resolve::{last_name, normalized};
 use crate::smb::session::Tree;
 use crate::smb::status::{Outcome, malformed};
 
@@ -17,7 +18,7 @@ impl Call<'_> {
     /// `TREE_CONNECT`: the volume's share, or `IPC$`.
     pub(super) fn connect_tree(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
         let request = TreeConnectRequest::decode(self.message).map_err(malformed)?;
-        let name = fold_case(request.path.rsplit('\\').next().unwrap_or_default());
+        let name = fold_case(last_name(&normalized(&request.path)));
         let options = &self.connection.server.options;
         let (tree, share_type) = if name == fold_case(&options.share) {
             (Tree::Disk, DISK)

@@ -157,7 +157,7 @@ impl Watch {
         if !self.tree {
             return None;
         }
-        let above = open.file.state().place.path.clone();
+        let above = open.place().path;
         if above.is_empty() {
             return Some(change.path);
         }

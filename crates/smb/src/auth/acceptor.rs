@@ -120,10 +120,13 @@ impl NtlmAcceptor {
         };
         let received = ReceivedAuthenticate::parse(message)?;
         let mic = mic.map(|mic| mic.first_chunk().copied().filter(|_| mic.len() == 16).ok_or(REJECTED));
+        let unicode = message::challenge_flags(&self.challenge) & flags::UNICODE != 0;
+        let text =
+            |bytes| if unicode { from_utf16(bytes) } else { String::from_utf8_lossy(bytes).into_owned() };
         Ok(ReceivedLogin {
             acceptor: self,
-            user: from_utf16(received.user),
-            domain: from_utf16(received.domain),
+            user: text(received.user),
+            domain: text(received.domain),
             mic: mic.transpose()?,
             message: message.to_vec(),
         })

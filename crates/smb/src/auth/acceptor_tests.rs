@@ -4,8 +4,11 @@ use proptest::prelude::*;
 use sharebench_target::Secret;
 
 use super::der::element;
+use super::hash::hmac_md5;
+use super::ntlmv2::password_key;
 use super::spnego::{self, KerberosInit, Response, ServerMechanisms, listed_mechanisms};
 use super::{AuthError, Mechanism, NtlmAcceptor, NtlmLogin};
+use crate::wire::utf16;
 
 /// The session keys of both sides after a login with these passwords, and whether the client accepts the last token.
 fn log_in(right: &str, used: &str) -> Result<[[u8; 16]; 2], AuthError> {
@@ -67,6 +70,50 @@ fn plain_ntlm_gets_plain_ntlm() {
     assert!(challenge.starts_with(b"NTLMSSP") && second.starts_with(b"NTLMSSP"));
     let accepted = server.receive(&second).unwrap().verify(&Secret::new("b")).unwrap();
     assert_eq!((Some(accepted.session_key), accepted.token.len()), (client.session_key(), 0));
+}
+
+/// An AUTHENTICATE message (MS-NLMP 2.2.1.3) without a MIC: the response, and names of one byte per character.
+fn authenticate_in_oem(nt: &[u8], names: [&str; 3], flags: u32) -> Vec<u8> {
+    let mut message = b"NTLMSSP\0\x03\0\0\0".to_vec();
+    let mut payload = Vec::new();
+    for part in [&[][..], nt, names[0].as_bytes(), names[1].as_bytes(), names[2].as_bytes(), &[]] {
+        message.extend_from_slice(&(part.len() as u16).to_le_bytes());
+        message.extend_from_slice(&(part.len() as u16).to_le_bytes());
+        message.extend_from_slice(&(64 + payload.len() as u32).to_le_bytes());
+        payload.extend_from_slice(part);
+    }
+    message.extend_from_slice(&flags.to_le_bytes());
+    message.extend_from_slice(&payload);
+    message
+}
+
+#[test]
+fn a_client_without_unicode_logs_in_with_names_of_one_byte_per_character() {
+    const EXTENDED: u32 = 0x0008_8204;
+    // The flags of the client, and the character set of the challenge: without either flag, as with OEM.
+    for (offered, charset) in [(EXTENDED | 2, 2), (EXTENDED, 2), (EXTENDED | 3, 1), (EXTENDED | 1, 1)] {
+        let negotiate = [&b"NTLMSSP\0\x01\0\0\0"[..], &offered.to_le_bytes(), &[0; 16]].concat();
+        let mut server = NtlmAcceptor::new("SERVER");
+        let challenge = server.challenge(&negotiate).unwrap();
+        let flags = u32::from_le_bytes(*challenge[20..].first_chunk().unwrap());
+        assert_eq!(flags & 3, charset, "{offered:#x}");
+        let name = if charset == 1 { utf16("SERVER") } else { b"SERVER".to_vec() };
+        assert_eq!(challenge[56..56 + name.len()], name);
+        if charset == 1 {
+            continue;
+        }
+        let pairs = usize::from(challenge[40]) | usize::from(challenge[41]) << 8;
+        let pairs = &challenge[challenge.len() - pairs..];
+        // The client's challenge (MS-NLMP 2.2.2.7): the proof covers the names in UTF-16 all the same.
+        let blob = [&[1, 1, 0, 0, 0, 0, 0, 0][..], &[0; 8], &[7; 8], &[0; 4], pairs, &[0; 4]].concat();
+        let key = password_key("ada", "LAB", "secret");
+        let proof = hmac_md5(&key, &[&challenge[24..32], &blob]);
+        let nt = [&proof[..], &blob].concat();
+        let second = authenticate_in_oem(&nt, ["LAB", "ada", "LAPTOP"], offered);
+        let received = server.receive(&second).unwrap();
+        assert_eq!((received.user(), received.domain()), ("ada", "LAB"));
+        assert!(received.verify(&Secret::new("secret")).is_ok(), "{offered:#x}");
+    }
 }
 
 #[test]

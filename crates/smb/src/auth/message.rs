@@ -16,6 +16,7 @@ const VERSION: [u8; 8] = [10, 0, 0, 0, 0, 0, 0, 15];
 /// Bits of `NegotiateFlags` (MS-NLMP 2.2.2.5).
 pub(super) mod flags {
     pub(in super::super) const UNICODE: u32 = 0x1;
+    pub(in super::super) const OEM: u32 = 0x2;
     pub(in super::super) const REQUEST_TARGET: u32 = 0x4;
     pub(in super::super) const SIGN: u32 = 0x10;
     pub(in super::super) const SEAL: u32 = 0x20;
@@ -72,7 +73,9 @@ impl Challenge {
     pub(super) fn parse(message: &[u8]) -> Result<Self, AuthError> {
         let challenge = Self::fields(message)
             .map_err(|_| AuthError::Malformed { what: "NTLM challenge", len: message.len() })?;
-        check_flags(challenge.flags)?;
+        for (bit, what) in [(flags::UNICODE, "Unicode"), EXTENDED_SECURITY] {
+            check_flag(challenge.flags, (bit, what))?;
+        }
         Ok(challenge)
     }
 
@@ -136,7 +139,8 @@ impl Authenticate<'_> {
 
 /// Encodes the CHALLENGE message (MS-NLMP 2.2.1.2) that answers a NEGOTIATE message.
 ///
-/// A client without Unicode or without extended session security is rejected.
+/// A client without extended session security is rejected. One without Unicode gets texts of one byte per character
+/// (MS-NLMP 3.2.5.1.1), except in the target information, which is always UTF-16.
 pub(super) fn challenge(
     negotiate: &[u8],
     nonce: [u8; 8],
@@ -151,10 +155,14 @@ pub(super) fn challenge(
     if signature != SIGNATURE || kind != 1 {
         return Err(malformed());
     }
-    check_flags(offered)?;
-    let name = utf16(name);
+    check_flag(offered, EXTENDED_SECURITY)?;
+    let (charset, name) = match offered & flags::UNICODE {
+        0 => (flags::OEM, name.as_bytes().to_vec()),
+        unicode => (unicode, utf16(name)),
+    };
     // SMB encrypts with its own keys, but clients that require encryption also require the right to seal.
-    let flags = offered & (WANTED | flags::SEAL) | flags::TARGET_INFO | flags::NTLM | flags::TARGET_IS_SERVER;
+    let granted = offered & (WANTED | flags::SEAL);
+    let flags = granted | charset | flags::TARGET_INFO | flags::NTLM | flags::TARGET_IS_SERVER;
     let mut out = Vec::with_capacity(CHALLENGE_LEN + name.len() + target_info.len());
     SIGNATURE.put(&mut out);
     2u32.put(&mut out);
@@ -174,15 +182,11 @@ pub(super) fn challenge_flags(message: &[u8]) -> u32 {
     Challenge::fields(message).map_or(0, |challenge| challenge.flags)
 }
 
-/// Rejects a peer without Unicode or without extended session security.
-fn check_flags(flags: u32) -> Result<(), AuthError> {
-    for (bit, what) in [(flags::UNICODE, "Unicode"), (flags::EXTENDED_SECURITY, "extended session security")]
-    {
-        if flags & bit == 0 {
-            return Err(AuthError::Flags { what, flags });
-        }
-    }
-    Ok(())
+const EXTENDED_SECURITY: (u32, &str) = (flags::EXTENDED_SECURITY, "extended session security");
+
+/// Rejects a peer without a feature.
+fn check_flag(flags: u32, (bit, what): (u32, &'static str)) -> Result<(), AuthError> {
+    if flags & bit == 0 { Err(AuthError::Flags { what, flags }) } else { Ok(()) }
 }
 
 /// Appends length, capacity and offset of a part.
@@ -197,7 +201,7 @@ fn put_place(len: usize, offset: usize, out: &mut Vec<u8>) {
 pub(super) struct ReceivedAuthenticate<'a> {
     pub(super) flags: u32,
     pub(super) nt: &'a [u8],
-    /// UTF-16LE, like the next one.
+    /// UTF-16LE if Unicode was negotiated, like the next one.
     pub(super) domain: &'a [u8],
     pub(super) user: &'a [u8],
     pub(super) session_key: &'a [u8],

@@ -1,11 +1,14 @@
 //! An SMB share as a target.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sharebench_gss::TicketPool;
 use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, TargetFacts};
-use sharebench_stream_client::{DialError, check_session_size};
+use sharebench_stream_client::{DialError, check_session_size, resolve};
+use sharebench_target::offers::identify_peer;
 use sharebench_target::{
     CallDepth, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Secret,
     Session, SessionSpec, Target, TargetUrl, UrlError, UrlPart,
@@ -18,9 +21,13 @@ use crate::client::offers::explain;
 use crate::client::options::SmbOptions;
 use crate::client::policy::SECTOR;
 use crate::client::session_counts::SessionCounts;
+use crate::incompatibility::Incompatibility;
 
 /// Maximum number of data operations in flight per session.
 const MAX_QUEUE_DEPTH: u32 = 1024;
+/// Time without a session after which the client finds out whether the server speaks SMB, and the time that this may take.
+const SILENCE: Duration = Duration::from_secs(1);
+const IDENTIFICATION: Duration = Duration::from_secs(4);
 /// Largest record before the server's limits are known.
 const MAX_RECORD: u32 = 8 << 20;
 
@@ -41,6 +48,8 @@ pub struct SmbTarget {
     url: String,
     options: SmbOptions,
     counts: Arc<SessionCounts>,
+    /// A slow session has found out what the server speaks, or is about to.
+    is_identified: Arc<AtomicBool>,
 }
 
 impl SmbTarget {
@@ -50,6 +59,7 @@ impl SmbTarget {
             url: url.to_string(),
             options: SmbOptions::from_url(url, password)?,
             counts: Arc::default(),
+            is_identified: Arc::default(),
         })
     }
 
@@ -76,11 +86,33 @@ impl SmbTarget {
         reached: &dyn Fn(LoginPhase),
     ) -> Result<Box<dyn Session>, DialError> {
         check_session_size(spec, MAX_QUEUE_DEPTH, MAX_RECORD)?;
-        let session = tokio::time::timeout(spec.connect_timeout, self.open_dialect(spec, reached)).await;
+        let opened = async {
+            tokio::select! {
+                opened = self.open_dialect(spec, reached) => opened,
+                other = self.other_protocol() => Err(other.into()),
+            }
+        };
+        let session = tokio::time::timeout(spec.connect_timeout, opened).await;
         session.unwrap_or_else(|_| {
             let detail = format!("no session within {:?}", spec.connect_timeout);
             Err(DialError::new(UrlPart::Host, ErrorClass::Timeout, detail))
         })
+    }
+
+    /// Waits until a server that has not answered for a while turns out to speak another protocol: one of ONC RPC waits for the rest of
+    /// the NEGOTIATE for ever. Only the first session that is slow looks for it.
+    async fn other_protocol(&self) -> Incompatibility {
+        tokio::time::sleep(SILENCE).await;
+        if !self.is_identified.swap(true, Ordering::Relaxed)
+            && let Ok(addresses) = resolve(&self.options.host).await
+            && let Some(host) = addresses.first()
+        {
+            let peer = identify_peer(SocketAddr::new(*host, self.options.port), IDENTIFICATION).await;
+            if let Some(other @ Incompatibility::OtherProtocol(_)) = peer.and_then(Incompatibility::of_peer) {
+                return other;
+            }
+        }
+        std::future::pending().await
     }
 
     async fn open_dialect(

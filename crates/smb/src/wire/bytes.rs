@@ -156,10 +156,20 @@ pub fn put_utf16(text: &str, out: &mut Vec<u8>) {
     out.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
 }
 
-/// Text from UTF-16LE. Lone surrogates become U+FFFD; an odd last byte is ignored.
+/// Text from UTF-16LE; an odd last byte is ignored.
+///
+/// A surrogate without its pair, which no text can hold, becomes `::D83D:`. Names that differ stay different, and no name of a file
+/// equals one with such a part: `:` separates it from a stream, and this is no name of one.
 pub fn from_utf16(bytes: &[u8]) -> String {
     let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
-    char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    let mut text = String::with_capacity(bytes.len() / 2);
+    for decoded in char::decode_utf16(units) {
+        match decoded {
+            Ok(letter) => text.push(letter),
+            Err(lone) => text.push_str(&format!("::{:X}:", lone.unpaired_surrogate())),
+        }
+    }
+    text
 }
 
 /// Declares a message body of fixed fields in wire order, with its `StructureSize` and both directions.

@@ -16,6 +16,8 @@ pub mod name {
     /// The identifiers of the file and its volume.
     pub const QUERY_ON_DISK_ID: &[u8] = b"QFid";
     /// Initial allocation of a new file, in bytes.
+    pub const EXTENDED_ATTRIBUTES: &[u8] = b"ExtA";
+    /// Initial allocation.
     pub const ALLOCATION_SIZE: &[u8] = b"AlSi";
     /// The security descriptor of a new file.
     pub const SECURITY_DESCRIPTOR: &[u8] = b"SecD";

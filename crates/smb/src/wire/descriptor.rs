@@ -9,6 +9,19 @@ pub const MAX_BYTES: usize = 68 << 10;
 const DACL_PRESENT: u16 = 0x0004;
 const SELF_RELATIVE: u16 = 0x8000;
 const DACL_INHERITANCE: u16 = 0x1400;
+/// One of them: the list was inherited; and the flag without which a client cannot set it.
+const AUTO_INHERITED: u16 = 0x0400;
+const AUTO_INHERIT_REQUESTED: u16 = 0x0100;
+/// Flags of an entry (MS-DTYP 2.4.4.1): files inherit it, directories do, those below them do not, it concerns only what inherits
+/// it, and it was inherited.
+const FILES: u8 = 0x1;
+const DIRECTORIES: u8 = 0x2;
+const NOT_FURTHER: u8 = 0x4;
+const INHERIT_ONLY: u8 = 0x8;
+const INHERITED: u8 = 0x10;
+/// Bytes of the header of a list, and of that of an entry.
+const LIST_HEADER: usize = 8;
+const ENTRY_HEADER: usize = 4;
 /// Bytes of the fixed part.
 const FIXED: usize = 20;
 
@@ -65,7 +78,8 @@ impl Descriptor {
             (true, at) => Dacl::List(acl(bytes, at)?.to_vec()),
         };
         let identifier = |at| if at == 0 { Ok(Vec::new()) } else { sid(bytes, at).map(<[u8]>::to_vec) };
-        let inheritance = if dacl == Dacl::Absent { 0 } else { control & DACL_INHERITANCE };
+        let kept = DACL_INHERITANCE | AUTO_INHERIT_REQUESTED;
+        let inheritance = if dacl == Dacl::Absent { 0 } else { control & kept };
         Ok(Self { control: inheritance, owner: identifier(owner)?, group: identifier(group)?, dacl })
     }
 
@@ -81,7 +95,7 @@ impl Descriptor {
         };
         let mut control = SELF_RELATIVE;
         if present && requested & parts::DACL != 0 {
-            control |= DACL_PRESENT | self.control;
+            control |= DACL_PRESENT | self.control & DACL_INHERITANCE;
         }
         let mut out = vec![1, 0];
         control.put(&mut out);
@@ -106,8 +120,58 @@ impl Descriptor {
         }
         if changed & parts::DACL != 0 {
             self.dacl = new.dacl;
-            self.control = new.control;
+            let requested = new.control & AUTO_INHERIT_REQUESTED != 0;
+            self.control = new.control & DACL_INHERITANCE & if requested { !0 } else { !AUTO_INHERITED };
         }
+    }
+
+    /// Replaces the list by one that is inherited, see [`Self::inherited`].
+    pub fn inherit(&mut self, inherited: Self) {
+        self.dacl = inherited.dacl;
+        self.control = inherited.control;
+    }
+
+    /// The list that a new file or directory inherits (MS-DTYP 2.5.3.4.1); none if no entry is inherited.
+    pub fn inherited(&self, directory: bool) -> Option<Self> {
+        let Dacl::List(list) = &self.dacl else { return None };
+        let control = self.control & AUTO_INHERITED;
+        let mark = if control == 0 { 0 } else { INHERITED };
+        let mut entries = Vec::new();
+        let mut count = 0u16;
+        let mut rest = list.get(LIST_HEADER..)?;
+        while let [_, flags, low, high, ..] = *rest {
+            let len = usize::from(u16::from_le_bytes([low, high])).max(ENTRY_HEADER);
+            let (entry, following) = rest.split_at_checked(len)?;
+            rest = following;
+            let Some(flags) = inherited_flags(flags, directory) else { continue };
+            let at = entries.len();
+            entries.extend_from_slice(entry);
+            if let Some(place) = entries.get_mut(at + 1) {
+                *place = flags | mark;
+            }
+            count += 1;
+        }
+        if count == 0 {
+            return None;
+        }
+        let mut inherited = vec![list.first().copied()?, 0];
+        ((LIST_HEADER + entries.len()) as u16).put(&mut inherited);
+        count.put(&mut inherited);
+        0u16.put(&mut inherited);
+        inherited.append(&mut entries);
+        Some(Self { control, dacl: Dacl::List(inherited), ..Self::default() })
+    }
+}
+
+/// The flags about inheritance of an entry in the list of a new file or directory; none if that does not inherit the entry.
+fn inherited_flags(flags: u8, directory: bool) -> Option<u8> {
+    let further = flags & NOT_FURTHER == 0;
+    match (directory, flags & FILES != 0, flags & DIRECTORIES != 0) {
+        (false, true, _) => Some(0),
+        (true, _, true) => Some(if further { flags & (FILES | DIRECTORIES) } else { 0 }),
+        // For the files below it.
+        (true, true, false) if further => Some(FILES | INHERIT_ONLY),
+        _ => None,
     }
 }
 
@@ -148,12 +212,67 @@ mod tests {
         assert_eq!(Descriptor::decode(&null.encode(ALL)), Ok(null));
     }
 
+    /// A descriptor with an entry for everybody for each of these flags.
+    fn with_entries(control: u16, flags: &[u8]) -> Descriptor {
+        let entry = |flags: &u8| {
+            [&[0, *flags, 20, 0][..], &[0xFF, 1, 31, 0], &[1, 1, 0, 0, 0, 0, 0, 1], &[0; 4]].concat()
+        };
+        let entries: Vec<u8> = flags.iter().flat_map(entry).collect();
+        let mut list = vec![2, 0];
+        ((LIST_HEADER + entries.len()) as u16).put(&mut list);
+        (flags.len() as u32).put(&mut list);
+        list.extend_from_slice(&entries);
+        Descriptor { control, dacl: Dacl::List(list), ..Descriptor::default() }
+    }
+
+    #[test]
+    fn entries_are_inherited_by_their_flags() {
+        // Flags of an entry, and those that a file and a directory inherit.
+        for (flags, file, directory) in [
+            (0, None, None),
+            (FILES, Some(0), Some(FILES | INHERIT_ONLY)),
+            (DIRECTORIES, None, Some(DIRECTORIES)),
+            (FILES | DIRECTORIES, Some(0), Some(FILES | DIRECTORIES)),
+            (FILES | DIRECTORIES | INHERIT_ONLY | INHERITED, Some(0), Some(FILES | DIRECTORIES)),
+            (FILES | NOT_FURTHER, Some(0), None),
+            (FILES | DIRECTORIES | NOT_FURTHER, Some(0), Some(0)),
+        ] {
+            for (control, mark) in [(0, 0), (AUTO_INHERITED, INHERITED), (0x1000, 0)] {
+                for (is_directory, expected) in [(false, file), (true, directory)] {
+                    let found = with_entries(control, &[0, flags]).inherited(is_directory);
+                    let expected =
+                        expected.map(|flags| with_entries(control & AUTO_INHERITED, &[flags | mark]));
+                    assert_eq!(found, expected, "{flags:#x} {control:#x} {is_directory}");
+                }
+            }
+        }
+        let mut cut = with_entries(0, &[FILES]);
+        cut.dacl = Dacl::List(vec![2, 0, 28, 0, 1, 0, 0, 0, 0, FILES, 20, 0]);
+        assert_eq!(cut.inherited(false), None);
+    }
+
+    #[test]
+    fn a_list_counts_as_inherited_only_on_request() {
+        for (sent, kept) in [(0, 0), (0x0400, 0), (0x0500, 0x0400), (0x1100, 0x1000), (0x1500, 0x1400)] {
+            let new = Descriptor::decode(&{
+                let mut bytes = with_entries(0, &[0]).encode(ALL);
+                bytes[2..4].copy_from_slice(&(sent | DACL_PRESENT | SELF_RELATIVE).to_le_bytes());
+                bytes
+            });
+            let mut descriptor = Descriptor::default();
+            descriptor.set(new.unwrap(), parts::DACL);
+            let encoded = descriptor.encode(ALL);
+            assert_eq!(u16::from_le_bytes([encoded[2], encoded[3]]) & 0x1500, kept, "{sent:#x}");
+        }
+    }
+
     proptest! {
         #[test]
         fn garbage_causes_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let mut bytes = bytes;
             if let Some(first) = bytes.first_mut() { *first = 1; }
             if let Ok(decoded) = Descriptor::decode(&bytes) {
+                let _ = (decoded.inherited(true), decoded.inherited(false));
                 prop_assert!(decoded.encode(ALL).len() <= 20 + 3 * bytes.len());
             }
         }

@@ -11,6 +11,8 @@ pub const TYPE_FILE_SYSTEM: u8 = 2;
 pub const TYPE_SECURITY: u8 = 3;
 /// `FileRenameInformation` (MS-FSCC 2.4.37).
 pub const RENAME: u8 = 10;
+/// `FileLinkInformation` (MS-FSCC 2.4.27).
+pub const LINK: u8 = 11;
 /// `FileDispositionInformation` (MS-FSCC 2.4.11).
 pub const DISPOSITION: u8 = 13;
 /// `FileEndOfFileInformation` (MS-FSCC 2.4.13).
@@ -118,7 +120,7 @@ pub fn rename(name: &str) -> Vec<u8> {
     out
 }
 
-/// Decodes `FileRenameInformation` for SMB2 (MS-FSCC 2.4.37.2): whether an existing file is replaced, and the new path
+/// Decodes `FileRenameInformation` or `FileLinkInformation` for SMB2 (MS-FSCC 2.4.37.2, 2.4.27.2): whether an existing file is replaced, and the new path
 /// below the share.
 pub fn renamed(information: &[u8]) -> Result<(bool, String), WireError> {
     let mut reader = Reader::new(information, "FileRenameInformation");

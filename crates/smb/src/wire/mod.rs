@@ -13,6 +13,7 @@ pub mod data;
 pub mod descriptor;
 pub mod directory;
 pub mod durable;
+pub mod extended_attributes;
 pub mod file_info;
 pub mod file_ranges;
 pub mod frame;

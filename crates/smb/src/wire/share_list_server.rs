@@ -1,8 +1,8 @@
 //! The server's side of [`share_list`](super::share_list): answers to packets on the pipe `srvsvc`.
 
 use super::share_list::{
-    BIND, BIND_ACK, DONE, FIRST, LAST, LEVEL, ListedShare, MAX_FRAGMENT, NDR, NDR_VERSION, NdrReader, PIPE,
-    REQUEST, RESPONSE, SHARE_ENUM, SRVSVC, SRVSVC_VERSION, put_header, put_text,
+    BIND, BIND_ACK, DONE, FIRST, LAST, ListedShare, MAX_FRAGMENT, NDR, NDR_VERSION, NdrReader, PIPE, REQUEST,
+    RESPONSE, SHARE_ENUM, SRVSVC, SRVSVC_VERSION, put_header, put_text,
 };
 use super::{Field, Reader, WireError};
 
@@ -18,6 +18,8 @@ const REJECTED: u16 = 2;
 /// Reasons of a rejection: abstract syntax, transfer syntaxes.
 const UNKNOWN_INTERFACE: u16 = 1;
 const UNKNOWN_TRANSFER_SYNTAX: u16 = 2;
+/// Highest level that is answered.
+const MAX_LEVEL: u32 = 2;
 /// The only association group.
 const GROUP: u32 = 1;
 
@@ -107,7 +109,22 @@ fn syntax(reader: &mut Reader<'_>) -> Result<([u8; 16], u32), WireError> {
     Ok((reader.get()?, reader.get()?))
 }
 
-/// The result of `NetrShareEnum` (MS-SRVS 3.1.4.8). Level 1 is the only one with shares.
+/// The fixed part of a share at a level, whose pointers are any numbers but 0 (MS-SRVS 2.2.4.22 to 2.2.4.24): name, then type and
+/// comment, then rights, limit and number of users, path and password. Neither users nor the path on the host are told.
+fn put_share(share: &ListedShare, level: u32, out: &mut Vec<u8>) {
+    3u32.put(out);
+    if level >= 1 {
+        share.kind.put(out);
+        4u32.put(out);
+    }
+    if level >= 2 {
+        for word in [0, u32::MAX, 0, 5, 0] {
+            word.put(out);
+        }
+    }
+}
+
+/// The result of `NetrShareEnum` (MS-SRVS 3.1.4.8) at the levels up to [`MAX_LEVEL`].
 fn enumeration(stub: &[u8], shares: &[ListedShare]) -> Result<Vec<u8>, WireError> {
     let mut parameters = NdrReader::new(stub);
     if parameters.word()? != 0 {
@@ -117,7 +134,7 @@ fn enumeration(stub: &[u8], shares: &[ListedShare]) -> Result<Vec<u8>, WireError
     let mut out = Vec::new();
     level.put(&mut out);
     level.put(&mut out);
-    if level != LEVEL {
+    if level > MAX_LEVEL {
         for word in [0, 0, 0, INVALID_LEVEL] {
             word.put(&mut out);
         }
@@ -129,13 +146,12 @@ fn enumeration(stub: &[u8], shares: &[ListedShare]) -> Result<Vec<u8>, WireError
         word.put(&mut out);
     }
     for share in shares {
-        3u32.put(&mut out);
-        share.kind.put(&mut out);
-        4u32.put(&mut out);
+        put_share(share, level, &mut out);
     }
     for share in shares {
-        put_text(&share.name, &mut out);
-        put_text(&share.comment, &mut out);
+        for text in [&*share.name, &*share.comment, ""].iter().take(level as usize + 1) {
+            put_text(text, &mut out);
+        }
     }
     // TotalEntries, and no ResumeHandle.
     for word in [count, 0, DONE] {
@@ -185,9 +201,40 @@ mod tests {
         call[22] = 16;
         assert_eq!(answer(&call, &listed()).unwrap()[2], FAULT);
         let mut call = share_enum("nas");
-        call[52] = 2;
+        call[52] = 3;
         let response = answer(&call, &listed()).unwrap();
         assert_eq!(response[response.len() - 4..], 124u32.to_le_bytes());
+    }
+
+    /// The parts of the answer at each level, as words of four bytes and the texts after them.
+    #[test]
+    fn shares_are_listed_at_levels_0_to_2() {
+        const DISK: u32 = 0;
+        const PIPES: u32 = 0x8000_0003;
+        let fixed: [&[u32]; 3] = [
+            &[3, 3],
+            &[3, DISK, 4, 3, PIPES, 4],
+            &[3, DISK, 4, 0, u32::MAX, 0, 5, 0, 3, PIPES, 4, 0, u32::MAX, 0, 5, 0],
+        ];
+        for (level, fixed) in (0u32..).zip(fixed) {
+            let mut call = share_enum("nas");
+            call[52] = level as u8;
+            call[56] = level as u8;
+            let response = answer(&call, &listed()).unwrap();
+            let mut expected = Vec::new();
+            for word in [&[level, level, 1, 2, 2, 2][..], fixed].concat() {
+                word.put(&mut expected);
+            }
+            for name in ["share", "IPC$"] {
+                for text in [name, "ü", ""].iter().take(level as usize + 1) {
+                    put_text(text, &mut expected);
+                }
+            }
+            for word in [2, 0, DONE] {
+                word.put(&mut expected);
+            }
+            assert_eq!(response[24..], expected, "level {level}");
+        }
     }
 
     #[test]

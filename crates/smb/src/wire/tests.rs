@@ -2,7 +2,6 @@
 
 use proptest::prelude::*;
 
-use super::FileId;
 use super::create::{CreateRequest, CreateResponse};
 use super::create_context::{CreateContext, name};
 use super::data::{ReadResponse, WriteRequest, WriteResponse};
@@ -18,6 +17,7 @@ use super::simple::ErrorResponse;
 use super::transform::TransformHeader;
 use super::tree::TreeConnectRequest;
 use super::validation::{ValidateNegotiateRequest, ValidateNegotiateResponse};
+use super::{FileId, from_utf16};
 
 fn message(body: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut out = Vec::new();
@@ -153,4 +153,15 @@ proptest! {
         header.encode(&mut bytes);
         prop_assert_eq!(Header::decode(&bytes), Ok(header));
     }
+}
+
+#[test]
+fn text_with_half_of_a_character_differs_from_every_other_text() {
+    let text =
+        |units: &[u16]| from_utf16(&units.iter().flat_map(|unit| unit.to_le_bytes()).collect::<Vec<_>>());
+    let all =
+        [&[0xFFFDu16][..], &[0xD800], &[0xDBFF], &[0xDC00], &[0xDFFF], &[0xDC00, 0xD800], &[0xD83D, 0xDE00]];
+    let texts: std::collections::BTreeSet<String> = all.iter().map(|units| text(units)).collect();
+    assert_eq!(texts.len(), all.len(), "{texts:?}");
+    assert_eq!((text(&[0xD83D, 0xDE00]), text(&[0x61, 0xD83D])), ("\u{1F600}".into(), "a::D83D:".into()));
 }

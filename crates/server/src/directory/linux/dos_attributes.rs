@@ -1,17 +1,17 @@
 //! Attributes of DOS in an extended attribute of a file, because Unix has no place for them.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Mode, XattrFlags, fchmod, fgetxattr, fsetxattr, fstat, lgetxattr};
 use rustix::io::Errno;
 
 use crate::DosAttributes;
+use crate::directory::linux::status::{seconds_of, time_of};
 
 /// Name of the extended attribute.
 const NAME: &str = "user.sharebench.dos";
-/// Bytes of its value: the bits and the seconds since 1970, little-endian.
-const LEN: usize = 4 + 8;
+/// Bytes of its value: the bits, the seconds since 1970 and the nanoseconds after them, little-endian.
+const LEN: usize = 4 + 8 + 4;
 /// Seconds of a creation time that nobody has set.
 const UNSET: i64 = i64::MIN;
 /// Permission of the owner to write.
@@ -54,31 +54,37 @@ pub(super) fn store(fd: BorrowedFd<'_>, name: &str, value: &[u8]) -> Result<(), 
 }
 
 fn encode(attributes: &DosAttributes) -> [u8; LEN] {
-    let since = attributes.created.and_then(|created| created.duration_since(UNIX_EPOCH).ok());
-    let seconds = since.map_or(UNSET, |since| i64::try_from(since.as_secs()).unwrap_or(UNSET));
+    let (seconds, nanoseconds) = attributes.created.map_or((UNSET, 0), seconds_of);
     let mut value = [0; LEN];
     value[..4].copy_from_slice(&attributes.bits.to_le_bytes());
-    value[4..].copy_from_slice(&seconds.to_le_bytes());
+    value[4..12].copy_from_slice(&seconds.to_le_bytes());
+    value[12..].copy_from_slice(&nanoseconds.to_le_bytes());
     value
 }
 
 fn decode(value: &[u8; LEN], len: Result<usize, Errno>) -> DosAttributes {
-    let [a, b, c, d, seconds @ ..] = *value;
+    let [a, b, c, d, seconds @ .., e, f, g, h] = *value;
     if len != Ok(LEN) {
         return DosAttributes::default();
     }
-    let seconds = u64::try_from(i64::from_le_bytes(seconds)).ok().map(Duration::from_secs);
-    let created = seconds.and_then(|seconds| SystemTime::checked_add(&UNIX_EPOCH, seconds));
+    let seconds = i64::from_le_bytes(seconds);
+    let created = (seconds != UNSET).then(|| time_of(seconds, u32::from_le_bytes([e, f, g, h])));
     DosAttributes { bits: u32::from_le_bytes([a, b, c, d]), created }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
     use super::*;
 
     #[test]
     fn attributes_survive_the_round_trip() {
-        for created in [None, Some(UNIX_EPOCH + Duration::from_secs(951_782_400))] {
+        let leap_day = Duration::new(951_782_400, 123_456_700);
+        let before =
+            [Duration::from_secs(1), Duration::new(2_147_483_648, 100)].map(|distance| UNIX_EPOCH - distance);
+        for created in [None, Some(UNIX_EPOCH), Some(UNIX_EPOCH + leap_day), Some(before[0]), Some(before[1])]
+        {
             let attributes = DosAttributes { bits: 0x2_0006, created };
             assert_eq!(decode(&encode(&attributes), Ok(LEN)), attributes);
         }

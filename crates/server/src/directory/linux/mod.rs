@@ -4,6 +4,7 @@ mod changes;
 mod descriptors;
 mod dos_attributes;
 mod errno;
+mod extended_attributes;
 mod folded_names;
 mod links;
 mod names;

@@ -41,10 +41,26 @@ fn nanoseconds(stamp: StatxTimestamp) -> u64 {
 }
 
 fn time(stamp: StatxTimestamp) -> SystemTime {
-    let seconds = Duration::from_secs(stamp.tv_sec.unsigned_abs());
-    let whole =
-        if stamp.tv_sec < 0 { UNIX_EPOCH.checked_sub(seconds) } else { UNIX_EPOCH.checked_add(seconds) };
-    whole
-        .and_then(|whole| whole.checked_add(Duration::from_nanos(u64::from(stamp.tv_nsec))))
-        .unwrap_or(UNIX_EPOCH)
+    time_of(stamp.tv_sec, stamp.tv_nsec)
+}
+
+/// The instant after these seconds from 1970, which may be negative, and nanoseconds.
+pub(super) fn time_of(seconds: i64, nanoseconds: u32) -> SystemTime {
+    let whole = Duration::from_secs(seconds.unsigned_abs());
+    let start = if seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
+    let after = Duration::from_nanos(u64::from(nanoseconds));
+    start.and_then(|start| start.checked_add(after)).unwrap_or(UNIX_EPOCH)
+}
+
+/// The seconds from 1970, and the nanoseconds after them: before 1970 they count from the preceding second.
+pub(super) fn seconds_of(time: SystemTime) -> (i64, u32) {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => (i64::try_from(after.as_secs()).unwrap_or(i64::MAX), after.subsec_nanos()),
+        Err(before) => {
+            let before = before.duration();
+            let nanoseconds = (1_000_000_000 - before.subsec_nanos()) % 1_000_000_000;
+            let seconds = before.as_secs() + u64::from(nanoseconds > 0);
+            (-i64::try_from(seconds).unwrap_or(i64::MAX), nanoseconds)
+        }
+    }
 }

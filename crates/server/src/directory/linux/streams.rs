@@ -4,18 +4,19 @@ use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{fgetxattr, flistxattr, fremovexattr};
+use rustix::fs::{fgetxattr, fremovexattr};
 use rustix::io::Errno;
 
 use crate::directory::linux::dos_attributes::store;
 use crate::directory::linux::errno::volume_error;
+use crate::directory::linux::extended_attributes;
 use crate::directory::linux::tree::Tree;
 use crate::name::fold_case;
 use crate::{Attributes, NodeId, VolumeError, VolumeResult};
 
 /// Start of the names of the attributes.
 const PREFIX: &str = "user.sharebench.stream.";
-/// Largest value, and largest list of names, that the kernel allows.
+/// Largest value that the kernel allows.
 const MAX_BYTES: usize = 64 << 10;
 /// Numbers of streams have this bit, which numbers of files have not.
 const STREAM: u64 = 1 << 63;
@@ -69,16 +70,8 @@ fn set_value(fd: BorrowedFd<'_>, name: &str, bytes: &[u8]) -> VolumeResult<()> {
 
 /// The names of the streams of an open file.
 fn names(fd: BorrowedFd<'_>) -> VolumeResult<Vec<String>> {
-    let mut list = vec![0; MAX_BYTES];
-    let len = match flistxattr(fd, &mut list) {
-        Ok(len) => len,
-        // The file system has no such attributes.
-        Err(Errno::NOTSUP) => 0,
-        Err(errno) => return Err(volume_error(errno)),
-    };
-    let all = list.get(..len).unwrap_or_default().split(|byte| *byte == 0);
-    let names = all.filter_map(|name| std::str::from_utf8(name).ok()?.strip_prefix(PREFIX));
-    Ok(names.map(str::to_owned).collect())
+    let all = extended_attributes::names(fd)?;
+    Ok(all.iter().filter_map(|name| name.strip_prefix(PREFIX)).map(str::to_owned).collect())
 }
 
 fn stored_name(fd: BorrowedFd<'_>, name: &str) -> VolumeResult<Option<String>> {

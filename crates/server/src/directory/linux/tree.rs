@@ -79,7 +79,8 @@ impl Tree {
 
     /// Attributes of a node with this status.
     pub(super) fn described(&self, status: &Status, id: NodeId) -> Attributes {
-        attributes(status, id, self.changes.of(id))
+        let found = attributes(status, id, self.changes.of(id));
+        Attributes { changed: self.changes.stated_time(id, found.changed), ..found }
     }
 
     /// The names that a listing has.

@@ -1,7 +1,7 @@
 //! The implementation of the volume trait for a directory of the host.
 
 use std::os::fd::BorrowedFd;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use rustix::fs::{
     Access, AtFlags, FallocateFlags, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, Uid, accessat,
@@ -14,8 +14,9 @@ use crate::directory::linux::DirectoryVolume;
 use crate::directory::linux::errno::volume_error;
 use crate::directory::linux::names::groups_after;
 use crate::directory::linux::open_files::OpenNode;
+use crate::directory::linux::status::seconds_of;
 use crate::directory::linux::streams::is_stream;
-use crate::directory::linux::{descriptors, dos_attributes};
+use crate::directory::linux::{descriptors, dos_attributes, extended_attributes};
 use crate::directory::linux::{links, ranges};
 use crate::name::check_name;
 use crate::{
@@ -194,7 +195,10 @@ impl Volume for DirectoryVolume {
             change(open.fd(), &others).map_err(volume_error)?;
         }
         self.tree.changes.note(node);
-        self.tree.attributes(node)
+        let found = self.tree.attributes(node)?;
+        let Some(changed) = change.changed else { return Ok(found) };
+        self.tree.changes.state_time(node, changed, found.changed);
+        Ok(Attributes { changed, ..found })
     }
 
     fn dos_attributes(&self, node: NodeId) -> VolumeResult<DosAttributes> {
@@ -234,6 +238,17 @@ impl Volume for DirectoryVolume {
     fn set_descriptor(&self, node: NodeId, descriptor: &[u8]) -> VolumeResult<()> {
         self.writable()?;
         descriptors::write(self.tree.node(node)?.fd(), descriptor).map_err(volume_error)?;
+        self.tree.changes.note(node);
+        Ok(())
+    }
+
+    fn extended_attributes(&self, node: NodeId) -> VolumeResult<Vec<(String, Vec<u8>)>> {
+        extended_attributes::read(self.tree.node(node)?.fd())
+    }
+
+    fn set_extended_attribute(&self, node: NodeId, name: &str, value: &[u8]) -> VolumeResult<()> {
+        self.writable()?;
+        extended_attributes::write(self.tree.node(node)?.fd(), name, value)?;
         self.tree.changes.note(node);
         Ok(())
     }
@@ -332,6 +347,10 @@ impl Volume for DirectoryVolume {
     }
 
     fn copy(&self, from: FileRange, to: FileRange, len: u64) -> VolumeResult<u64> {
+        // The system copies neither overlapping ranges nor streams.
+        if from.file == to.file || is_stream(from.file) || is_stream(to.file) {
+            return self.copy_through_buffer(from, to, len);
+        }
         self.copy_between(from, to, len)
     }
 
@@ -392,17 +411,6 @@ fn change_open(fd: BorrowedFd<'_>, change: &SetAttributes) -> Result<(), Errno> 
 /// A time for the system, or the request to leave it unchanged.
 pub(super) fn timespec(time: Option<SystemTime>) -> Timespec {
     let Some(time) = time else { return Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT } };
-    match time.duration_since(UNIX_EPOCH) {
-        Ok(after) => Timespec {
-            tv_sec: i64::try_from(after.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: after.subsec_nanos().into(),
-        },
-        Err(before) => {
-            // Before 1970, nanoseconds count forward from the preceding second.
-            let before = before.duration();
-            let nanoseconds = (1_000_000_000 - before.subsec_nanos()) % 1_000_000_000;
-            let seconds = before.as_secs() + u64::from(nanoseconds > 0);
-            Timespec { tv_sec: -i64::try_from(seconds).unwrap_or(i64::MAX), tv_nsec: nanoseconds.into() }
-        }
-    }
+    let (seconds, nanoseconds) = seconds_of(time);
+    Timespec { tv_sec: seconds, tv_nsec: nanoseconds.into() }
 }

@@ -3,6 +3,7 @@
 use sharebench_smb::NtStatus;
 use sharebench_smb::nt1::message::text_at;
 use sharebench_smb::wire::create::{SHARE_ALL, access};
+use sharebench_smb::wire::info::LINK;
 use sharebench_smb::wire::{Field, Reader, from_utf16, utf16};
 
 use super::attributes::{dos_attributes, dos_time};
@@ -146,7 +147,7 @@ impl Nt1Call<'_> {
                 out.append(&mut self.standard(open, &attributes));
                 // No extended attributes.
                 0u32.put(&mut out);
-                let name = utf16(&format!("\\{}", open.file.state().place.path));
+                let name = utf16(&format!("\\{}", open.place().path));
                 (name.len() as u32).put(&mut out);
                 out.extend_from_slice(&name);
                 Ok(out)
@@ -171,11 +172,16 @@ impl Nt1Call<'_> {
     }
 
     fn set(&self, class: u8, open: &OpenFile, data: &[u8]) -> Reached<()> {
-        let gate = if matches!(class, CLASS_RENAME | CLASS_RENAME_EX) {
-            let (replace, path) = renamed(open, data)?;
-            self.server.rename(open, replace, &path)?
-        } else {
-            self.server.set_file_information(class, open, data)?
+        let gate = match class {
+            CLASS_RENAME | CLASS_RENAME_EX => {
+                let (replace, path) = renamed(open, data)?;
+                self.server.rename(open, replace, &path)?
+            }
+            LINK => {
+                let (replace, path) = renamed(open, data)?;
+                self.server.link(open, replace, &path)?
+            }
+            _ => self.server.set_file_information(class, open, data)?,
         };
         gate.map_or(Ok(()), |gate| Err(Stop::Wait(gate)))
     }
@@ -217,7 +223,7 @@ impl Nt1Call<'_> {
     }
 }
 
-/// `FileRenameInformation` of SMB1 (MS-FSCC 2.4.42.1): whether it replaces a file, and the new path. A name without a directory is a
+/// `FileRenameInformation` or `FileLinkInformation` of SMB1 (MS-FSCC 2.4.42.1, 2.4.27.1): whether it replaces a file, and the new path. A name without a directory is a
 /// name in the directory of the file.
 fn renamed(open: &OpenFile, data: &[u8]) -> Outcome<(bool, String)> {
     let mut reader = Reader::new(data, "FileRenameInformation");
@@ -230,11 +236,11 @@ fn renamed(open: &OpenFile, data: &[u8]) -> Outcome<(bool, String)> {
         return Err(NtStatus::INVALID_PARAMETER);
     }
     let name = from_utf16(name);
-    let name = name.trim_end_matches('\0');
+    let name = name.trim_end_matches('\0').trim_end_matches('\\');
     if name.contains('\\') || name.starts_with(':') {
         return Ok((replace != 0, name.to_owned()));
     }
-    let above = open.file.state().place.path.clone();
+    let above = open.place().path;
     let above = above.rsplit_once('\\').map_or(String::new(), |(above, _)| format!("{above}\\"));
     Ok((replace != 0, format!("{above}{name}")))
 }

@@ -25,7 +25,7 @@ use crate::smb::listing::ListingState;
 use crate::smb::lock_sequences::LockSequences;
 use crate::smb::open_files::{ContentChanges, OpenFile};
 use crate::smb::opening::{Progress, Wanted};
-use crate::smb::resolve::with_separators;
+use crate::smb::resolve::normalized;
 use crate::smb::session::OpenCount;
 use crate::smb::status::Outcome;
 use crate::{Attributes, SetAttributes};
@@ -56,7 +56,7 @@ pub(super) struct Opened {
 
 /// The path of a name of a client below the share, as SMB2 has it.
 pub(super) fn share_path(name: &str) -> String {
-    with_separators(name).trim_matches('\\').to_owned()
+    normalized(name).trim_matches('\\').to_owned()
 }
 
 impl Nt1Call<'_> {
@@ -160,7 +160,7 @@ impl Nt1Call<'_> {
         let mut path = share_path(&name);
         if words.root != 0 {
             let root = u16::try_from(words.root).map_err(|_| NtStatus::INVALID_HANDLE)?;
-            let above = self.file(root)?.file.state().place.path.clone();
+            let above = self.file(root)?.place().path;
             path = if above.is_empty() { path } else { format!("{above}\\{path}") };
         }
         let request = CreateRequest {

@@ -11,6 +11,7 @@ use super::login::put_reply_text;
 use super::state::close_files;
 use crate::name::fold_case;
 use crate::smb::opening::{ALL_ACCESS, READ_ACCESS};
+use crate::smb::resolve::{last_name, normalized};
 use crate::smb::session::Tree;
 use crate::smb::status::Outcome;
 
@@ -35,7 +36,7 @@ impl Nt1Call<'_> {
         {
             close_files(self.server, files);
         }
-        let name = fold_case(path.rsplit('\\').next().unwrap_or_default());
+        let name = fold_case(last_name(&normalized(&path)));
         let options = &self.server.options;
         let (tree, kind) = if name == fold_case(&options.share) {
             (Tree::Disk, DISK)

@@ -3,12 +3,15 @@
 mod attacks;
 mod cancellations;
 mod connections;
+mod copies;
 mod cross_protocol;
 mod directory_leases;
 mod durable;
 mod large_reads;
 mod leases;
+mod names;
 mod pipes;
+mod stored;
 mod streams;
 mod watches;
 
@@ -34,7 +37,8 @@ use sharebench_smb::wire::tree::TreeConnectRequest;
 use sharebench_smb::wire::{FileId, HEADER_LEN};
 
 use crate::{
-    DeviceOptions, DeviceVolume, MemoryVolume, ROOT, ServiceTime, SmbServer, SmbServerOptions, Volume,
+    DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume, MemoryVolume, ROOT, ServiceTime,
+    SmbServer, SmbServerOptions, Volume,
 };
 
 const READ: u32 = 0x0012_0089;
@@ -276,6 +280,20 @@ fn on_both(test: impl Fn(&SmbServer, &dyn Volume)) {
     }
 }
 
+/// Runs a test with a volume in memory, and with a directory of the host.
+fn on_memory_and_directory(name: &str, test: impl Fn(&SmbServer, &dyn Volume)) {
+    let path = std::env::temp_dir().join(format!("sharebench-smb-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&path).unwrap();
+    let directory = DirectoryVolume::open(&path, &DirectoryOptions::default()).unwrap();
+    let memory: Arc<dyn Volume> = Arc::new(MemoryVolume::new(16 << 20));
+    for volume in [memory, Arc::new(directory)] {
+        let addr = "127.0.0.1:0".parse().unwrap();
+        let server = SmbServer::start(addr, Arc::clone(&volume), SmbServerOptions::default()).unwrap();
+        test(&server, volume.as_ref());
+    }
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
 #[test]
 fn dispositions_have_their_specified_effects() {
     on_both(|server, volume| {
@@ -498,7 +516,6 @@ fn every_class_of_information_has_its_length() {
             (1, 28, 16),
             (1, 34, 56),
             (1, 35, 8),
-            (1, 48, 12),
             (1, 59, 24),
             (2, 1, 28),
             (2, 3, 24),
@@ -521,6 +538,11 @@ fn every_class_of_information_has_its_length() {
             assert_eq!(short, expected, "{info_type} {class}");
         }
         assert_eq!(raw.query(file, 1, 99, 100), Err(NtStatus::INVALID_INFO_CLASS));
+        assert_eq!(
+            raw.query(file, 1, 48, 100),
+            Err(NtStatus::NOT_SUPPORTED),
+            "the dialect is older than 3.1.1"
+        );
     });
 }
 

@@ -235,3 +235,32 @@ fn a_share_that_does_not_answer_prevents_a_run() {
     assert!(reasons(true)[0].starts_with("share or export: no answer"), "{:?}", reasons(true));
     assert!(reasons(false).is_empty());
 }
+
+/// A server of ONC RPC takes the start of a NEGOTIATE for that of a record, and waits for its rest.
+#[tokio::test]
+async fn a_server_of_another_protocol_that_stays_silent_is_recognised_before_the_timeout() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut record = [0; 44];
+                // The mark of a last fragment.
+                while stream.read_exact(&mut record).await.is_ok() {
+                    if record[0] == 0x80 {
+                        let reply = b"\x80\0\0\x18shbp\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+                        stream.write_all(reply).await.unwrap();
+                    }
+                }
+            });
+        }
+    });
+    for options in ["", "?dialect=nt1", "?channels=2"] {
+        let url = TargetUrl::parse(&format!("smb://alice@{address}/share{options}")).unwrap();
+        let target = SmbTarget::from_url(url, Secret::default()).unwrap();
+        let spec = SessionSpec { connect_timeout: LIMIT, ..SessionSpec::default() };
+        let error = target.connect(&spec).await.err().unwrap();
+        assert_eq!((error.part, error.class), (UrlPart::Port, ErrorClass::Unsupported), "{options}: {error}");
+        assert!(error.detail.contains("ONC RPC"), "{options}: {error}");
+    }
+}

@@ -3,6 +3,7 @@
 mod chains;
 mod locks;
 mod malformed;
+mod names;
 mod oplocks;
 mod searches;
 mod sessions;
