@@ -15,7 +15,7 @@ const REACH: f64 = 2.0;
 const BENT: f64 = 0.9;
 /// Fewest different loads: the last ones are held out to choose a model, the rest are fitted.
 const FEWEST: usize = 5;
-const RESAMPLES: u64 = 200;
+const RESAMPLES: f64 = 200.0;
 const LEVEL: f64 = 0.95;
 const MAX_SERVERS: u32 = 64;
 
@@ -107,6 +107,11 @@ impl Capacity {
         }
     }
 
+    /// How many numbers a fit chooses.
+    fn parameters(&self) -> f64 {
+        if matches!(self, Self::Usl(_)) { 3.0 } else { 2.0 }
+    }
+
     /// Same kind of model, fitted to other points.
     fn refit(&self, points: &[LoadPoint]) -> Option<Self> {
         match *self {
@@ -163,37 +168,65 @@ pub fn forecast(points: &[LoadPoint], think: f64, load: f64, seed: u64) -> Resul
         return Err(ForecastError::NeverBent(least));
     }
     let value = model.throughput(load);
-    let interval = resampled(&model, points, load, seed);
+    let interval = resampled(&plausible(&model, points, think), &model, points, load, seed);
     Ok(Forecast { model, throughput: Estimate { value, interval, n: points.len() } })
 }
 
-/// Refits to the model's own values with residuals drawn from those seen.
-fn resampled(model: &Capacity, points: &[LoadPoint], load: f64, seed: u64) -> Option<Interval> {
-    // Residuals of a fit are smaller than the noise, by the number of fitted parameters.
-    let spent = if matches!(model, Capacity::Usl(_)) { 3 } else { 2 };
-    let inflate = (points.len() as f64 / (points.len() - spent).max(1) as f64).sqrt();
-    let residual = |p: &LoadPoint| (p.throughput / model.throughput(p.load)).ln() * inflate;
-    let residuals: Vec<f64> = points.iter().map(residual).collect();
+/// The models that these points leave open, each with the share in which it is the true one, by Akaike's weights (Burnham,
+/// Anderson: Model Selection and Multimodel Inference, 2.9). The one that predicts best counts at least as much as any other.
+fn plausible(chosen: &Capacity, points: &[LoadPoint], think: f64) -> Vec<(Capacity, f64)> {
+    let all = models(points, think);
+    let n = points.len() as f64;
+    let variance = all
+        .iter()
+        .map(|model| squares(model, points) / (n - model.parameters()))
+        .fold(f64::INFINITY, f64::min);
+    let price = |model: &Capacity| {
+        squares(model, points) / variance.max(f64::MIN_POSITIVE) + 2.0 * model.parameters()
+    };
+    let least = all.iter().map(price).fold(f64::INFINITY, f64::min);
+    let weight = |model: Capacity| {
+        let is_chosen = std::mem::discriminant(&model) == std::mem::discriminant(chosen);
+        (model, if is_chosen { 1.0 } else { ((least - price(&model)) / 2.0).exp() })
+    };
+    let weighted: Vec<(Capacity, f64)> = all.into_iter().map(weight).collect();
+    let sum: f64 = weighted.iter().map(|(_, weight)| weight).sum();
+    weighted.into_iter().map(|(model, weight)| (model, weight / sum)).collect()
+}
+
+/// The interval that holds the predictions of all plausible models, each refitted to its own values with residuals drawn from
+/// those seen, as often as its share says.
+fn resampled(
+    models: &[(Capacity, f64)],
+    chosen: &Capacity,
+    points: &[LoadPoint],
+    load: f64,
+    seed: u64,
+) -> Option<Interval> {
     let mut random = Random::new(seed, 7);
-    let mut drawn: Vec<f64> = (0..RESAMPLES)
-        .filter_map(|_| {
+    let mut drawn: Vec<f64> = Vec::new();
+    for (model, share) in models {
+        // Residuals of a fit are smaller than the noise, by the number of fitted parameters.
+        let inflate = (points.len() as f64 / (points.len() as f64 - model.parameters())).sqrt();
+        let residual = |p: &LoadPoint| (p.throughput / model.throughput(p.load)).ln() * inflate;
+        let residuals: Vec<f64> = points.iter().map(residual).collect();
+        for _ in 0..(RESAMPLES * share).round() as u64 {
             let mut again = |p: &LoadPoint| {
                 let noise = residuals[random.below(residuals.len() as u64) as usize];
                 LoadPoint { throughput: model.throughput(p.load) * noise.exp(), ..*p }
             };
             let points: Vec<LoadPoint> = points.iter().map(&mut again).collect();
-            Some(model.refit(&points)?.throughput(load))
-        })
-        .collect();
+            drawn.extend(model.refit(&points).map(|model| model.throughput(load)));
+        }
+    }
     drawn.sort_unstable_by(f64::total_cmp);
     let at = |share: f64| drawn.get(((drawn.len() as f64 - 1.0) * share).round() as usize).copied();
     // The residuals of few loads hold little information about the noise: wider by as much as Student's quantile exceeds the normal one.
     let tail = f64::midpoint(1.0, LEVEL);
-    let degrees = (points.len() - spent).max(1) as f64;
-    let wider = student_quantile(tail, degrees) / normal_quantile(tail);
-    let value = model.throughput(load);
+    let wider = student_quantile(tail, points.len() as f64 - chosen.parameters()) / normal_quantile(tail);
+    let value = chosen.throughput(load);
     let moved = |bound: f64| value * (bound / value).powf(wider);
-    Some(Interval::new(moved(at(1.0 - tail)?), moved(at(tail)?)))
+    Some(Interval::new(moved(at(1.0 - tail)?.min(value)), moved(at(tail)?.max(value))))
 }
 
 fn distinct(sorted: &[LoadPoint]) -> Vec<f64> {

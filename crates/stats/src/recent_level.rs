@@ -13,9 +13,9 @@ use crate::run_series::RunSeries;
 use crate::student::student_quantile;
 use crate::{Estimate, Interval};
 
-/// Probability of a false fall for each number of latest runs, from one to five. In 1,000 simulated series of 20 equal runs
-/// 10 have one, because the numbers of latest runs share most of their runs (docs/gate.md).
-const ERRORS: [f64; 5] = [0.0001, 0.0003, 0.0009, 0.002, 0.004];
+/// Probability of a false fall for each number of latest runs, from one to five. About 15 of 1,000 simulated series of 20
+/// equal runs have one, because the numbers of latest runs share most of their runs (docs/gate.md).
+const ERRORS: [f64; 5] = [0.0001, 0.0002, 0.0005, 0.001, 0.006];
 
 /// A run is noisier than usual if its error is beyond this many times that of a usual run. With six repetitions an error
 /// is known to a third.
@@ -49,7 +49,7 @@ pub struct RecentLevel {
 }
 
 /// The latest runs of a series, compared with the runs before them: first the last run alone, then the last two, as long
-/// as there are as many runs before. `share` is the part of the error of a single series that this one has; the intervals
+/// as there are about twice as many runs before (at least 1, 3, 5, 7 and 9). `share` is the part of the error of a single series that this one has; the intervals
 /// are at `level`. Empty for fewer than two runs.
 pub fn recent_levels(
     series: &RunSeries,
@@ -59,7 +59,8 @@ pub fn recent_levels(
 ) -> Vec<RecentLevel> {
     let weighed = Weighed::new(series, expected);
     let numbers = ERRORS.iter().enumerate().map(|(index, error)| (index + 1, share * error));
-    let possible = numbers.take_while(|(runs, _)| 2 * runs <= series.values.len());
+    // Fewer runs before say too little about the level to be worth a share of the error.
+    let possible = numbers.take_while(|(runs, _)| 3 * runs <= series.values.len() + 1);
     possible.map(|(runs, error)| weighed.recent_level(runs, error, level)).collect()
 }
 

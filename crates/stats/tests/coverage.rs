@@ -203,14 +203,17 @@ fn capacity(trials: u32, rows: &mut Vec<Row>) {
         ("universal scalability law", Capacity::Usl(usl), 0.0),
     ];
     for (name, model, think) in models {
-        for repetitions in [1, 3] {
-            let name =
-                format!("capacity at 24 users, {name}, 8 loads measured {repetitions} times at 1 % noise");
+        for (repetitions, noise) in [(1, 0.01), (3, 0.01), (1, 0.05), (3, 0.05)] {
+            let name = format!(
+                "capacity at 24 users, {name}, 8 loads measured {repetitions} times at {:.0} % noise",
+                noise * 100.0
+            );
             rows.push(Row::measure(name, trials, |trial| {
                 let mut random = Random::new(trial, 25);
                 let loads = [1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0, 32.0].repeat(repetitions);
-                let mut point =
-                    |load: f64| LoadPoint::new(load, model.throughput(load) * (0.01 * random.normal()).exp());
+                let mut point = |load: f64| {
+                    LoadPoint::new(load, model.throughput(load) * (noise * random.normal()).exp())
+                };
                 let points: Vec<LoadPoint> = loads.into_iter().map(&mut point).collect();
                 let found = forecast(&points, think, 24.0, trial).unwrap();
                 found.throughput.interval.unwrap().contains(model.throughput(24.0))

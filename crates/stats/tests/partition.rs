@@ -79,6 +79,19 @@ fn cells_with_few_repetitions_are_excluded_by_name_or_not_named_alone() {
 }
 
 #[test]
+fn cells_with_six_repetitions_are_named_together_from_four_on() {
+    // Cells that differ, with six repetitions, among cells with 6 or 12.
+    let rows: [(usize, u32, bool); 6] =
+        [(1, 6, false), (2, 6, false), (3, 12, false), (2, 12, false), (4, 12, true), (4, 6, true)];
+    for (differing, others, named) in rows {
+        let mut test = grid(10, (1, 6), others, |_, column| if column < differing { 0.3 } else { 0.0 });
+        test.cells[..differing].iter_mut().for_each(|cell| cell.0.truncate(6));
+        let found = partition(vec![test]);
+        assert_eq!(!found.parts.is_empty(), named, "{differing} {others}: {:?}", found.parts);
+    }
+}
+
+#[test]
 fn equal_rectangles_of_several_tests_are_one_part() {
     let corner = |row: usize, column: usize| if row < 2 && column < 2 { 0.3 } else { 0.0 };
     let found = partition(vec![

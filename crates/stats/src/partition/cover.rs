@@ -10,6 +10,10 @@ use crate::{Estimate, Interval, Rectangle};
 /// Parts by covering; cells that remain are parts of their own.
 const MAX_PARTS: usize = 6;
 
+/// Fewest cells that show a direction if none of them has enough repetitions to be named alone: outliers of as few
+/// repetitions agree in two or three of many cells, and hardly ever in four neighbours.
+const FEWEST_TOGETHER: usize = 4;
+
 /// A part as a list of rectangles with the same place in different tests.
 struct Draft {
     axes: usize,
@@ -123,13 +127,20 @@ impl Cover<'_> {
         self.family.interval(self.family.cells[position])
     }
 
-    /// A part needs a cell that shows the direction and has enough repetitions to be named alone.
-    fn has_witness(&self, rectangles: &[usize], direction: Direction) -> bool {
-        rectangles.iter().flat_map(|rectangle| self.cells(*rectangle)).any(|position| {
+    /// A part needs a cell that shows the direction and has enough repetitions to be named alone, or several with fewer.
+    fn has_witnesses(&self, rectangles: &[usize], direction: Direction) -> bool {
+        let mut few = 0;
+        for position in rectangles.iter().flat_map(|rectangle| self.cells(*rectangle)) {
             let cell = &self.prepared.cells[position];
             let value = Interval { low: cell.value, high: cell.value };
-            cell.n() >= FEWEST_ALONE && direction.excess(value) > self.tolerance
-        })
+            if direction.excess(value) > self.tolerance {
+                few += 1;
+                if cell.n() >= FEWEST_ALONE || few == FEWEST_TOGETHER {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     fn rectangles(&mut self) {
@@ -141,7 +152,7 @@ impl Cover<'_> {
                 || self.twin(rectangles[0], direction, Evidence::EachCell).is_some();
             if has_space
                 && rectangles.iter().flat_map(|rectangle| self.cells(*rectangle)).all(evident)
-                && self.has_witness(&rectangles, direction)
+                && self.has_witnesses(&rectangles, direction)
             {
                 for rectangle in rectangles {
                     self.add(rectangle, direction, Evidence::EachCell);
@@ -171,17 +182,9 @@ impl Cover<'_> {
             !self.covered[position]
                 && direction.opposite().excess(self.cell_interval(position)) <= self.tolerance
         };
-        // A mean over several cells that cannot be named alone is known better than each of them. If some can, one of
-        // these has to show the direction: otherwise a single cell with few repetitions decides.
-        let named = |rectangles: &[usize]| {
-            let alone = rectangles.len() == 1 && self.family.means[rectangles[0]].is_cell();
-            let known = |position: usize| self.prepared.cells[position].n() >= FEWEST_ALONE;
-            let has_known = rectangles.iter().flat_map(|rectangle| self.cells(*rectangle)).any(known);
-            !alone && !has_known || self.has_witness(rectangles, direction)
-        };
         let found = self.candidates().into_iter().find(|candidate| {
             candidate.direction == direction
-                && named(&candidate.rectangles)
+                && self.has_witnesses(&candidate.rectangles, direction)
                 && candidate.rectangles.iter().flat_map(|rectangle| self.cells(*rectangle)).all(open)
         });
         for rectangle in found.into_iter().flat_map(|candidate| candidate.rectangles) {
