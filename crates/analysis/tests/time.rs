@@ -236,10 +236,10 @@ fn usual_preparations_are_no_outages() {
 /// Preparations take 1 s, and from a step of nfs on they take ten times as long, as the passes do.
 fn throttle(run: &mut RunData, own: &[usize], from: usize) {
     for (at, index) in own.iter().enumerate() {
-        let factor = if at < from { 1 } else { 10 };
+        let factor: u32 = if at < from { 1 } else { 10 };
         hold(run, *index, f64::from(factor));
         let measure = &mut run.steps[*index].measure;
-        measure.busy_ns *= u64::from(factor.unsigned_abs());
+        measure.busy_ns *= u64::from(factor);
     }
 }
 

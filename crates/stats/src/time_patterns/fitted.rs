@@ -72,13 +72,12 @@ impl Fitted<'_> {
     }
 
     /// The instant of the edge of a slow segment that begins with the sample at `from_s`, and half of the time in which it
-    /// may lie: from the middle of the last sample before it to the middle of the first one after it, the time between them
+    /// may lie: from the start of the last sample before it to the end of the first one after it, the time between them
     /// included, for every sample that may be the first.
     fn edge(&self, from_s: f64) -> (f64, f64) {
         let samples = self.data.samples;
         let column = self.data.column(self.shape);
         let size = -self.factor.abs();
-        let middle = |at: usize| samples[at].start_s + samples[at].wall_s / 2.0;
         let first_slow = samples.partition_point(|sample| sample.start_s < from_s);
         // By how much the fit is worse if a sample is on the other side of the edge.
         let worse = |at: usize, other_side: f64| {
@@ -98,8 +97,8 @@ impl Fitted<'_> {
         let earliest = reach(&mut (0..first_slow).rev().map(|at| (at, -size))).unwrap_or(first_slow);
         let latest =
             reach(&mut (first_slow..samples.len()).map(|at| (at, size))).map_or(first_slow, |at| at + 1);
-        let from = middle(earliest.saturating_sub(1));
-        let to = middle(latest.min(samples.len() - 1));
+        let from = samples[earliest.saturating_sub(1)].start_s;
+        let to = samples[latest.min(samples.len() - 1)].end_s();
         (f64::midpoint(from, to), (to - from) / 2.0)
     }
 
