@@ -11,7 +11,7 @@ use crate::judge::step_extents::StepExtents;
 const SHORTEST_S: f64 = 2.0;
 /// Time that preparations may take without any outage, in passes over the file: writing it, flushing it, reading it.
 const PASSES: f64 = 3.0;
-/// One of this number of steps with the same files may take longer than usual, and one in any case.
+/// One of this number of steps with the same files may be in an outage, and one in any case.
 const RARE: usize = 100;
 /// Fewest other repetitions of the cell.
 const REPETITIONS: usize = 2;
