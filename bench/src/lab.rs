@@ -145,6 +145,7 @@ pub fn surface(title: &str, tests: &[&str], (files, records): (u64, u64), seed: 
                     repetition,
                     coordinates,
                     started_unix_ms,
+                    unmeasured_ms: 0,
                     measure,
                     checks,
                 });

@@ -21,6 +21,8 @@ const COST: f64 = 0.25;
 struct Taken {
     /// Share of its measured time beyond what its requests take at the usual speed.
     lost: f64,
+    /// Seconds of all its steps, within and outside of their windows.
+    total_s: f64,
     /// Second of the run at which the first step starts whose requests take 1.5 times as long.
     slow_from_s: Option<f64>,
 }
@@ -31,8 +33,11 @@ impl Taken {
         let usual_ns = |step: &StepResult| step.measure.operations as f64 * mean() * 1e3;
         let taken_ns: f64 = steps.clone().map(|step| step.measure.busy_ns as f64).sum();
         let lost = 1.0 - steps.clone().map(usual_ns).sum::<f64>() / taken_ns;
+        let step_s =
+            |step: &StepResult| step.measure.busy_ns as f64 / 1e9 + f64::from(step.unmeasured_ms) / 1e3;
+        let total_s = steps.clone().map(step_s).sum();
         let mut slow = steps.filter(|step| step.measure.busy_ns as f64 > 1.5 * usual_ns(step));
-        Self { lost, slow_from_s: slow.next().map(|step| step.started_unix_ms as f64 / 1e3) }
+        Self { lost, total_s, slow_from_s: slow.next().map(|step| step.started_unix_ms as f64 / 1e3) }
     }
 }
 
@@ -92,5 +97,8 @@ fn agrees_with_pattern(finding: &TimeFinding, planted: &PlantedPattern, taken: &
         Some(length) => (finding.length_s - length).abs() <= LENGTH,
         None => finding.is_open,
     };
-    period && start && bytes && length && is_within_share(finding.cost.value, taken.lost, COST)
+    // What no window includes is no loss of measured time.
+    let unmeasured = planted.length_s.filter(|_| finding.is_unmeasured);
+    let cost = unmeasured.map_or(taken.lost, |length| length / taken.total_s);
+    period && start && bytes && length && is_within_share(finding.cost.value, cost, COST)
 }

@@ -121,7 +121,126 @@ fn a_change_of_both_systems_is_no_difference_between_them() {
         (TimeFindingKind::LevelChange, 1, TimeOrigin::System)
     );
     assert!((finding.speed - 0.6).abs() < 0.02 && finding.is_open, "{finding:?}");
-    assert!(finding.text.contains("falls to 60 % of its rate at second 60"), "{}", finding.text);
+    assert!((finding.start_s - 60.0).abs() <= finding.start_error_s, "{finding:?}");
+    assert!(finding.text.contains("falls to 60 % of its rate at second "), "{}", finding.text);
+}
+
+/// Seconds that the steps of nfs spend outside of their windows.
+type Unmeasured = fn(&mut RunData, &[usize]);
+
+/// Lets a step spend some seconds outside of its window, and all later ones start later.
+fn hold(run: &mut RunData, index: usize, seconds: f64) {
+    let millis = (seconds * 1e3) as u32;
+    run.steps[index].unmeasured_ms += millis;
+    for step in &mut run.steps[index + 1..] {
+        step.started_unix_ms += u64::from(millis);
+    }
+}
+
+/// A pair whose steps make five passes and spend 40 ms outside of their windows, and what `change` does to the steps of nfs.
+fn with_unmeasured(change: Unmeasured) -> RunData {
+    let mut run = pair(0.03).run;
+    for step in &mut run.steps {
+        step.measure.passes = 5;
+        step.unmeasured_ms = 40;
+    }
+    let own: Vec<usize> = (0..run.steps.len()).filter(|index| run.steps[*index].target == 1).collect();
+    change(&mut run, &own);
+    run
+}
+
+/// The positions of `own` whose steps are the first on their files.
+fn first_uses(run: &RunData, own: &[usize]) -> Vec<usize> {
+    let mut seen = Vec::new();
+    let mut first = own.to_vec();
+    first.retain(|index| {
+        let size = run.steps[*index].coordinates.get(axis::FILE_SIZE).cloned();
+        let is_new = !seen.contains(&size);
+        seen.push(size);
+        is_new
+    });
+    first
+}
+
+#[test]
+fn outages_outside_of_windows_are_found_with_start_length_and_place() {
+    // Each row: the step of nfs, and the seconds that it was held.
+    let rows: [(&str, usize, f64, Unmeasured); 5] = [
+        ("in the middle", 120, 8.0, |_, _| {}),
+        ("in the first repetition", 10, 8.0, |_, _| {}),
+        ("in the last step", 239, 3.0, |_, _| {}),
+        ("files are made anew for every third step", 100, 8.0, |run, own| {
+            own.iter().step_by(3).for_each(|index| hold(run, *index, 0.6));
+        }),
+        ("noisy preparations of up to 0.4 s", 77, 4.0, |run, own| {
+            own.iter().for_each(|index| hold(run, *index, (*index * 37 % 100) as f64 / 250.0));
+        }),
+    ];
+    for (name, at, seconds, change) in rows {
+        let mut run = with_unmeasured(change);
+        let index =
+            (0..run.steps.len()).filter(|index| run.steps[*index].target == 1).nth(at).expect("a step");
+        hold(&mut run, index, seconds);
+        let step = run.steps[index].clone();
+        let start = (step.started_unix_ms - run.header.started_unix_ms) as f64 / 1e3;
+        let own = run.steps.iter().filter(|step| step.target == 1);
+        let total: f64 = own.map(|s| s.measure.busy_ns as f64 / 1e9 + f64::from(s.unmeasured_ms) / 1e3).sum();
+        let analysis = analysed(run);
+        let finding = only(&analysis);
+        assert!(finding.is_unmeasured && finding.kind == TimeFindingKind::Outage, "{name}: {finding:?}");
+        assert_eq!((finding.system, &finding.coordinates), (1, &Some(step.coordinates)), "{name}");
+        assert!((finding.length_s - seconds).abs() < 0.7, "{name}: {finding:?}");
+        assert!(
+            (finding.start_s - start).abs() <= finding.start_error_s + 0.7,
+            "{name}: {start}, {finding:?}"
+        );
+        assert!((finding.cost.value - seconds / total).abs() < 0.005, "{name}: {finding:?}");
+        assert!(finding.total_work.is_empty(), "{name}: {finding:?}");
+        let place = " during the preparation of ";
+        assert!(
+            finding.text.contains(place) && finding.text.contains("No result includes it"),
+            "{}",
+            finding.text
+        );
+    }
+}
+
+#[test]
+fn usual_preparations_are_no_outages() {
+    let rows: [(&str, Unmeasured); 8] = [
+        ("equal noise", |run, own| {
+            own.iter().for_each(|index| hold(run, *index, (*index * 37 % 100) as f64 / 250.0));
+        }),
+        ("the first file of each size is allocated", |run, own| {
+            first_uses(run, own).into_iter().for_each(|index| hold(run, index, 6.0));
+        }),
+        ("one flush takes 1.5 s", |run, own| hold(run, own[100], 1.5)),
+        ("files are made anew for every third step", |run, own| {
+            own.iter().step_by(3).for_each(|index| hold(run, *index, 5.0));
+        }),
+        ("the server's cache has lost the file in one of 20 steps", |run, own| {
+            own.iter().skip(7).step_by(19).for_each(|index| hold(run, *index, 5.0));
+        }),
+        ("a burst limit throttles the last half", |run, own| throttle(run, own, 120)),
+        ("a burst limit throttles the last six steps", |run, own| throttle(run, own, 234)),
+        ("a burst limit throttles the last step", |run, own| throttle(run, own, 239)),
+    ];
+    for (name, change) in rows {
+        let analysis = analysed(with_unmeasured(change));
+        let outages: Vec<&TimeFinding> =
+            analysis.time.findings.iter().filter(|finding| finding.is_unmeasured).collect();
+        assert!(outages.is_empty(), "{name}: {outages:?}");
+    }
+}
+
+/// Preparations take 1 s, and from a step of nfs on they take ten times as long, as the passes do.
+fn throttle(run: &mut RunData, own: &[usize], from: usize) {
+    for (at, index) in own.iter().enumerate() {
+        let factor: u32 = if at < from { 1 } else { 10 };
+        hold(run, *index, f64::from(factor));
+        let measure = &mut run.steps[*index].measure;
+        measure.busy_ns *= u64::from(factor);
+    }
 }
 
 #[test]

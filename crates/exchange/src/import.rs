@@ -168,6 +168,7 @@ fn finished(
         repetition: step.repetition,
         coordinates: step.coordinates.clone(),
         started_unix_ms: step.started_unix_ms,
+        unmeasured_ms: 0,
         measure: step.measure.clone(),
         checks: step.checks.clone().into(),
     };

@@ -26,6 +26,7 @@ fn run(steps: u32) -> StoredRun {
             .with(axis::FILE_SIZE, Value::Bytes(u64::from(1 + index / 64) << 20))
             .with(axis::RECORD_SIZE, Value::Bytes(u64::from(1 + index % 64) << 12)),
         started_unix_ms: 1_780_000_000_000 + u64::from(index) * 500,
+        unmeasured_ms: 0,
         measure: Measure {
             window_ns: 100_000_000 + u64::from(index * 7_919 % 5_003),
             busy_ns: 100_000_000 + u64::from(index * 7_919 % 5_003),

@@ -11,8 +11,8 @@ const TABLES: &str = include_str!("schema.sql");
 
 /// The schema that this program reads and writes, kept in the file's `user_version`.
 ///
-/// Versions 1 to 10 were those of development builds and are not read.
-pub(crate) const VERSION: i64 = 11;
+/// Versions 1 to 11 were those of development builds and are not read.
+pub(crate) const VERSION: i64 = 12;
 
 fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, name, |row| row.get(0))

@@ -41,6 +41,8 @@ CREATE TABLE step (
     -- Canonical JSON: axes in the order of their names, so that equal text means equal coordinates.
     coordinates TEXT NOT NULL,
     started_unix_ms INTEGER NOT NULL,
+    -- Time of the step outside of its window, without the turns of other targets.
+    unmeasured_ms INTEGER NOT NULL,
     window_ns INTEGER NOT NULL,
     busy_ns INTEGER NOT NULL,
     -- JSON: the time that rates are divided by, or the rate that another program reported.

@@ -221,15 +221,18 @@ fn evidence(numbers: [u64; 10]) -> Evidence {
 }
 
 fn step() -> impl Strategy<Value = StepResult> {
-    (any::<[u32; 3]>(), coordinates(), number(), measure(), vec(check(), 0..3)).prop_map(
-        |([index, target, repetition], coordinates, started_unix_ms, measure, checks)| StepResult {
-            index,
-            target,
-            repetition,
-            coordinates,
-            started_unix_ms,
-            measure,
-            checks: checks.into(),
+    (any::<[u32; 4]>(), coordinates(), number(), measure(), vec(check(), 0..3)).prop_map(
+        |([index, target, repetition, unmeasured_ms], coordinates, started_unix_ms, measure, checks)| {
+            StepResult {
+                index,
+                target,
+                repetition,
+                coordinates,
+                started_unix_ms,
+                unmeasured_ms,
+                measure,
+                checks: checks.into(),
+            }
         },
     )
 }

@@ -304,6 +304,60 @@ fn repetitions_that_share_disturbances_have_no_pattern() {
     assert!(alarms * 100 <= number, "{alarms}");
 }
 
+/// Samples of a series with gaps, as of a target that waits for others: their length and the gaps in seconds, the noise, and the
+/// rate after the change.
+const SPACED: [(f64, f64, f64, f64); 6] = [
+    (0.6, 0.0, 0.02, 0.8),
+    (0.6, 0.6, 0.02, 0.8),
+    (0.6, 1.8, 0.03, 0.47),
+    (0.06, 0.3, 0.05, 0.8),
+    (0.6, 0.6, 0.15, 0.7),
+    (2.0, 0.1, 0.05, 0.85),
+];
+
+#[test]
+fn the_start_of_a_level_change_is_as_uncertain_as_stated() {
+    let number = runs(1000);
+    for (each_s, gap_s, sigma, left) in SPACED {
+        let (mut covered, mut found, mut width) = (0, 0, 0.0);
+        for seed in 0..number {
+            let mut random = Random::new(seed as u64, 0x73);
+            let change = (60.0 + 120.0 * random.unit()) * (each_s + gap_s);
+            let samples: Vec<TimedSample> = (0..240)
+                .map(|at| {
+                    // What others need differs from turn to turn.
+                    let start_s = (f64::from(at) + 0.3 * random.unit()) * (each_s + gap_s);
+                    let slow = ((start_s + each_s - change) / each_s).clamp(0.0, 1.0);
+                    let work = each_s * (1.0 - slow * (1.0 - left)) * (sigma * random.normal()).exp();
+                    let cell = at as usize * 7 % 12;
+                    TimedSample {
+                        start_s,
+                        wall_s: each_s,
+                        busy_s: each_s,
+                        work,
+                        bytes: work,
+                        longest_s: 0.0,
+                        cell,
+                    }
+                })
+                .collect();
+            let patterns = time_patterns(&samples, OPTIONS).patterns;
+            let Some(level) = patterns.iter().find(|level| level.kind == TimePatternKind::LevelChange) else {
+                continue;
+            };
+            found += 1;
+            covered += usize::from((level.start_s - change).abs() <= level.start_error_s);
+            width += level.start_error_s / (each_s + gap_s);
+        }
+        width /= f64::from(found as u32);
+        println!(
+            "samples of {each_s} s, gaps of {gap_s} s, noise {sigma}, {left}: {covered} of {found}, +-{width:.2} samples"
+        );
+        assert!(found * 100 >= number * 95, "found {found} of {number}");
+        assert!(covered * 100 >= found * 93, "{covered} of {found}");
+    }
+}
+
 /// A throttle that begins after an amount of data, in a sweep whose cells move 5 to 100 MB/s.
 #[test]
 fn a_burst_limit_is_found_with_its_bytes() {

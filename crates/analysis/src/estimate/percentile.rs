@@ -71,6 +71,7 @@ mod tests {
             repetition,
             coordinates: Coordinates::new(),
             started_unix_ms: 0,
+            unmeasured_ms: 0,
             measure: Measure { response, response_sample_size, ..Measure::default() },
             checks: Vec::new().into(),
         }

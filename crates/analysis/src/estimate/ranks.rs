@@ -134,6 +134,7 @@ mod tests {
             repetition: index,
             coordinates: Coordinates::new(),
             started_unix_ms: 0,
+            unmeasured_ms: 0,
             measure: measure.clone(),
             checks: Vec::new().into(),
         };

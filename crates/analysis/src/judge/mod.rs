@@ -30,6 +30,7 @@ mod time_samples;
 mod timelines;
 mod trust;
 mod unmatched;
+mod unmeasured_outages;
 mod verdict;
 mod workload_weights;
 

@@ -8,7 +8,7 @@ use sharebench_model::{Coordinates, StepResult};
 struct Repetition {
     first_start_ms: u64,
     last_start_ms: u64,
-    windows_ms: u64,
+    own_ms: u64,
     /// True if one step started within the window of another: the targets took turns.
     has_turns: bool,
 }
@@ -21,7 +21,7 @@ impl Repetition {
         Self {
             first_start_ms: first,
             last_start_ms: last,
-            windows_ms: steps.iter().map(|step| window_ms(step)).sum(),
+            own_ms: steps.iter().map(|step| own_ms(step)).sum(),
             // Starts are rounded to milliseconds.
             has_turns: steps.len() > 1
                 && (first == last
@@ -33,8 +33,9 @@ impl Repetition {
     }
 }
 
-fn window_ms(step: &StepResult) -> u64 {
-    step.measure.window_ns.max(step.measure.busy_ns) / 1_000_000
+/// Time that a step took itself.
+fn own_ms(step: &StepResult) -> u64 {
+    step.measure.window_ns.max(step.measure.busy_ns) / 1_000_000 + u64::from(step.unmeasured_ms)
 }
 
 /// The times in which the steps of a run were measured.
@@ -71,13 +72,13 @@ impl<'a> StepExtents<'a> {
     /// The time within which a step was measured, its preparation and the turns of other targets included: its start and end,
     /// milliseconds since 1970.
     pub(super) fn of(&self, step: &StepResult) -> (u64, u64) {
-        let own = (step.started_unix_ms, step.started_unix_ms + window_ms(step));
+        let own = (step.started_unix_ms, step.started_unix_ms + own_ms(step));
         let Some(repetition) = self.repetitions.get(&(&step.coordinates, step.repetition)) else {
             return own;
         };
         // Targets that take turns are all prepared before the first of them is measured.
         let (from, least) = if repetition.has_turns {
-            (repetition.last_start_ms, repetition.last_start_ms + repetition.windows_ms)
+            (repetition.last_start_ms, repetition.last_start_ms + repetition.own_ms)
         } else {
             own
         };

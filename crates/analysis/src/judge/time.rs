@@ -8,6 +8,7 @@ use sharebench_stats::{Estimate, TimeOptions, TimePattern, TimePatternKind, Time
 use crate::align::Aligned;
 use crate::judge::step_extents::StepExtents;
 use crate::judge::time_samples::{StepSample, samples};
+use crate::judge::unmeasured_outages::{UnmeasuredOutage, unmeasured_outages};
 use crate::types::{
     LeftOut, Options, TimeFinding, TimeFindingKind, TimeFindings, TimeOrigin, TotalWorkEffect,
 };
@@ -31,6 +32,7 @@ struct SystemTime<'a> {
     system: usize,
     samples: Vec<StepSample<'a>>,
     patterns: Vec<TimePattern>,
+    unmeasured: Vec<UnmeasuredOutage<'a>>,
     is_too_short: bool,
 }
 
@@ -55,6 +57,13 @@ pub(crate) fn time_findings(aligned: &Aligned<'_>, options: &Options) -> TimeFin
                 )
             });
             found.findings.extend(of_system);
+            // What no window includes affects no comparison.
+            let unmeasured = system.unmeasured.iter().map(|(pattern, step)| TimeFinding {
+                coordinates: Some(step.coordinates.clone()),
+                is_unmeasured: true,
+                ..finding(pattern, origin(pattern, system, &others().collect::<Vec<_>>()), system, &[])
+            });
+            found.findings.extend(unmeasured);
             found.findings.extend(left_out(system, &aligned.left_out, options));
         }
     }
@@ -72,7 +81,7 @@ fn of_run<'a>(aligned: &Aligned<'a>, run: usize, options: &Options) -> Vec<Syste
     let is_near = begun <= first && first - begun <= MAX_PREPARATION_MS;
     let origin_ms = if is_near { begun } else { first };
     let own = aligned.systems.iter().enumerate().filter(|(_, system)| system.run == run);
-    let sampled: Vec<(usize, Vec<StepSample<'_>>)> = own
+    let sampled: Vec<(usize, Vec<StepSample<'_>>, Vec<UnmeasuredOutage<'_>>)> = own
         .map(|(index, system)| {
             let mut steps: Vec<&StepResult> = data
                 .steps
@@ -82,15 +91,15 @@ fn of_run<'a>(aligned: &Aligned<'a>, run: usize, options: &Options) -> Vec<Syste
             steps.sort_unstable_by_key(|step| (step.started_unix_ms, step.index));
             let mut samples = samples(&steps, origin_ms, &extents);
             samples.sort_by(|a, b| a.sample.start_s.total_cmp(&b.sample.start_s));
-            (index, samples)
+            (index, samples, unmeasured_outages(&steps, origin_ms, &extents))
         })
-        .filter(|(_, samples)| !samples.is_empty())
+        .filter(|(_, samples, _)| !samples.is_empty())
         .collect();
     drop(extents);
-    let examined = sampled.into_iter().map(|(system, samples)| {
+    let examined = sampled.into_iter().map(|(system, samples, unmeasured)| {
         let wanted = TimeOptions { error: ERROR, level: options.level, least_cost: options.tolerance };
         let found = time_patterns(samples.iter().map(|sample| &sample.sample), wanted);
-        SystemTime { system, samples, patterns: found.patterns, is_too_short: found.is_too_short }
+        SystemTime { system, samples, patterns: found.patterns, unmeasured, is_too_short: found.is_too_short }
     });
     examined.collect()
 }
@@ -129,6 +138,7 @@ fn finding(
         speed: pattern.speed,
         cost: pattern.cost,
         origin,
+        is_unmeasured: false,
         coordinates: at.map(|sample| sample.step.coordinates.clone()),
         total_work: effects.to_vec(),
         text: String::new(),
@@ -270,6 +280,7 @@ fn left_out(system: &SystemTime<'_>, left_out: &[LeftOut], options: &Options) ->
         speed: 0.0,
         cost: Estimate { value: share, interval: None, n: system.samples.len() },
         origin: TimeOrigin::NotKnown,
+        is_unmeasured: false,
         coordinates: (lost.len() == 1).then(|| first.step.coordinates.clone()),
         total_work: Vec::new(),
         text: String::new(),

@@ -44,6 +44,7 @@ pub(crate) fn not_examined(stages: &Stages<'_>) -> Option<Sentence> {
 pub(crate) fn text(stages: &Stages<'_>, finding: &TimeFinding) -> String {
     let name = &stages.aligned.systems[finding.system].name;
     let what = match finding.kind {
+        TimeFindingKind::Outage if finding.is_unmeasured => unmeasured_outage(finding),
         TimeFindingKind::Outage => outage(finding),
         TimeFindingKind::PeriodicStall => stalls(finding),
         TimeFindingKind::AlternatingSpeed => alternation(finding),
@@ -90,6 +91,17 @@ fn outage(finding: &TimeFinding) -> String {
     };
     let end = if finding.is_open { ", until the run ended" } else { "" };
     format!("{left} for {length}, from {} on{end}", start(finding))
+}
+
+fn unmeasured_outage(finding: &TimeFinding) -> String {
+    let place = finding.coordinates.as_ref().map_or_else(String::new, |at| format!(" of {}", cell(at)));
+    format!(
+        "was out for {} during the preparation{place}, from second {:.1} of the run on (±{}): no other step on these files took so \
+         long outside of its measured window",
+        seconds(finding.length_s),
+        finding.start_s,
+        seconds(finding.start_error_s.max(0.01))
+    )
 }
 
 fn stalls(finding: &TimeFinding) -> String {
@@ -161,6 +173,10 @@ fn left_out(name: &str, finding: &TimeFinding) -> String {
 }
 
 fn cost(finding: &TimeFinding) -> String {
+    if finding.is_unmeasured {
+        let cost = share(&finding.cost);
+        return format!("No result includes it; it costs {cost} of the time of all steps of this system");
+    }
     format!("It costs {} of its total work", share(&finding.cost))
 }
 

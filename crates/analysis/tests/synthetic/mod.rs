@@ -130,6 +130,7 @@ impl Synthetic {
             repetition,
             coordinates,
             started_unix_ms,
+            unmeasured_ms: 0,
             measure,
             checks: Vec::new().into(),
         });
@@ -150,8 +151,16 @@ impl Synthetic {
         self.run.header.steps_planned = index + 1;
         let started_unix_ms = self.run.header.started_unix_ms + u64::from(index) * 1000;
         let checks = Vec::new().into();
-        let step = StepResult { index, target: 0, repetition, coordinates, started_unix_ms, measure, checks };
-        self.run.steps.push(step);
+        self.run.steps.push(StepResult {
+            index,
+            target: 0,
+            repetition,
+            coordinates,
+            started_unix_ms,
+            unmeasured_ms: 0,
+            measure,
+            checks,
+        });
     }
 
     /// Makes a target a mount whose wire the system counts: `cached` gives the share that did not cross it.

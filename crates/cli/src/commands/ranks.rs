@@ -129,6 +129,7 @@ fn store_in(path: &std::path::Path, ranks: u32) -> Result<u64, Failure> {
         repetition: 0,
         coordinates: Coordinates::new(),
         started_unix_ms: 0,
+        unmeasured_ms: 0,
         measure,
         checks: Vec::new().into(),
     };

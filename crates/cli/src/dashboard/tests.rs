@@ -60,6 +60,7 @@ impl FixedRun {
             repetition,
             coordinates,
             started_unix_ms: 0,
+            unmeasured_ms: 0,
             measure,
             checks: Vec::new().into(),
         })));

@@ -242,6 +242,7 @@ mod tests {
             repetition: 0,
             coordinates: Coordinates::new(),
             started_unix_ms: 0,
+            unmeasured_ms: 0,
             measure,
             checks: vec![check].into(),
         }))

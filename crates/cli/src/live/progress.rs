@@ -401,6 +401,7 @@ mod tests {
             repetition: 0,
             coordinates,
             started_unix_ms: 0,
+            unmeasured_ms: 0,
             measure: sharebench_model::Measure::default(),
             checks: Vec::new().into(),
         }))

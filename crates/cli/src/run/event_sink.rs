@@ -145,6 +145,7 @@ mod tests {
             repetition: 0,
             coordinates,
             started_unix_ms: 0,
+            unmeasured_ms: 0,
             measure,
             checks: Vec::new().into(),
         }

@@ -103,6 +103,7 @@ mod tests {
             repetition: 0,
             coordinates: Coordinates::new().with(axis, Value::text("x")),
             started_unix_ms: 0,
+            unmeasured_ms: 0,
             measure: Measure::default(),
             checks: Vec::new().into(),
         }

@@ -73,6 +73,7 @@ impl FixedResults {
                     repetition: step.repetition,
                     coordinates: step.coordinates,
                     started_unix_ms: STARTED_UNIX_MS + u64::from(step.index) * 600,
+                    unmeasured_ms: 0,
                     measure,
                     checks: checks.into(),
                 }

@@ -16,6 +16,7 @@ pub(crate) mod search;
 pub(crate) mod series;
 pub(crate) mod start_error;
 pub(crate) mod step;
+pub(crate) mod step_begin;
 pub(crate) mod stopper;
 pub(crate) mod survey;
 pub(crate) mod target_state;

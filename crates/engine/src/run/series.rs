@@ -11,21 +11,22 @@ use crate::machine::measuring_machine::Machine;
 use crate::record::tally::Tally;
 use crate::run::Run;
 use crate::run::rounds::{Done, RunResources};
+use crate::run::step_begin::StepBegin;
 
 /// Turns the tallies of a series into results, one after the other, while users continue to work.
 struct SeriesResults<'a> {
     run: &'a Run<'a>,
     steps: &'a [StepPlan],
     machine: Option<&'a Machine>,
-    /// When the current step began.
-    started_unix_ms: u64,
+    /// Of the current step.
+    begun: StepBegin,
     account: SeriesAccount,
     results: Vec<StepResult>,
 }
 
 impl SeriesSteps for SeriesResults<'_> {
     fn begin(&mut self, step: usize) -> Result<(), StepError> {
-        self.started_unix_ms = self.run.clock.unix_ms();
+        self.begun = StepBegin::now(self.run.clock);
         self.run.start(&self.steps[step])
     }
 
@@ -39,7 +40,9 @@ impl SeriesSteps for SeriesResults<'_> {
         }
         self.account.add(&tally);
         let outside = tally.outside;
-        let mut result = run.result_from(plan, self.started_unix_ms, tally, None, self.machine);
+        let unmeasured_ms = self.begun.unmeasured_ms(run.clock, 0, &tally);
+        let times = (self.begun.unix_ms, unmeasured_ms);
+        let mut result = run.result_from(plan, times, tally, None, self.machine);
         result.measure.load.outside = Some(outside);
         if step + 1 == self.steps.len() {
             let target = &run.targets[plan.target as usize];
@@ -87,7 +90,7 @@ impl Run<'_> {
             run: self,
             steps,
             machine: under_way.machine.as_ref(),
-            started_unix_ms: self.clock.unix_ms(),
+            begun: StepBegin::now(self.clock),
             account: SeriesAccount::default(),
             results: Vec::with_capacity(steps.len()),
         };

@@ -18,6 +18,7 @@ use crate::metadata::directory_set::DirectorySet;
 use crate::metadata::job::MetadataCell;
 use crate::record::tally::Tally;
 use crate::run::Run;
+use crate::run::step_begin::StepBegin;
 use crate::run::target_state::TargetState;
 
 /// What each of several ranks contributed to a step, and the checks of its machine.
@@ -32,7 +33,7 @@ impl Run<'_> {
         machine: Option<&Machine>,
         context: &mut PassContext<'_>,
     ) -> Result<Option<StepResult>, StepError> {
-        let started_unix_ms = self.clock.unix_ms();
+        let begun = StepBegin::now(self.clock);
         let mut measured = self.measure(step, state, context).await;
         if let Err(StepError::TargetLost { class: ErrorClass::NoSpace, reason }) = &mut measured
             && let Some(Space { total, available }) = state.files.space(context).await
@@ -51,15 +52,17 @@ impl Run<'_> {
         for (class, detail) in failures {
             self.emit(RunEvent::Failure { index: step.index, class, detail });
         }
-        Ok(Some(self.result_from(step, started_unix_ms, tally, ranked, machine)))
+        let unmeasured_ms = begun.unmeasured_ms(self.clock, context.waited_ns(), &tally);
+        Ok(Some(self.result_from(step, (begun.unix_ms, unmeasured_ms), tally, ranked, machine)))
     }
 
-    /// The result of a step from the tally of its window, with its checks. `ranked` has what each of several ranks
+    /// The result of a step from the tally of its window, with its checks. `times` are its start and the time outside of its
+    /// window, as in [`StepResult`]. `ranked` has what each of several ranks
     /// contributed, and the checks of its machine.
     pub(crate) fn result_from(
         &self,
         step: &StepPlan,
-        started_unix_ms: u64,
+        (started_unix_ms, unmeasured_ms): (u64, u32),
         mut tally: Tally,
         ranked: Option<RankedParts>,
         machine: Option<&Machine>,
@@ -99,6 +102,7 @@ impl Run<'_> {
             repetition: step.repetition,
             coordinates: step.coordinates.clone(),
             started_unix_ms,
+            unmeasured_ms,
             measure,
             checks: checks.into(),
         }

@@ -180,6 +180,7 @@ file_sizes = ['64KiB', '128KiB', '256KiB', '512KiB']\nrecord_sizes = ['4KiB']\nt
             repetition: step.repetition,
             coordinates: Coordinates::new(),
             started_unix_ms: 0,
+            unmeasured_ms: 0,
             measure,
             checks: Vec::new().into(),
         }

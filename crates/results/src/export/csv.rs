@@ -241,6 +241,7 @@ pub(super) fn known_bytes(measure: &Measure, bytes: u64) -> Option<u64> {
 fn counts<'r>() -> Vec<Column<'r>> {
     vec![
         column("started_unix_ms", |step| known(&step.measure, step.started_unix_ms)),
+        column("unmeasured_ms", |step| known(&step.measure, step.unmeasured_ms.into())),
         column("window_ns", |step| step.measure.window_ns),
         column("busy_ns", |step| step.measure.busy_ns),
         column("rate_base_ns", |step| step.measure.base_ns()),

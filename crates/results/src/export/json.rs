@@ -118,6 +118,7 @@ fn step_json(step: &StepResult) -> Json {
         "repetition": step.repetition,
         "coordinates": step.coordinates,
         "started_unix_ms": count(step.started_unix_ms),
+        "unmeasured_ms": count(step.unmeasured_ms.into()),
         "window_ns": measure.window_ns,
         "busy_ns": measure.busy_ns,
         "rate_base": measure.rate_base,

@@ -20,12 +20,12 @@ use crate::error::Problem;
 use crate::stored::RunId;
 
 pub(crate) const INSERT: &str = "INSERT INTO step (run, position, target, repetition, coordinates, \
-    started_unix_ms, window_ns, busy_ns, rate_base, operations, transactions, bytes_read, bytes_written, \
+    started_unix_ms, unmeasured_ms, window_ns, busy_ns, rate_base, operations, transactions, bytes_read, bytes_written, \
     bytes_verified, wire_requests, wire_bytes_sent, wire_bytes_received, wire_payload_sent, \
     wire_payload_received, errors, users_assigned, users_reported, censored, response, service, lag, \
     client_cpu_user_ns, client_cpu_kernel_ns, checks, passes, shares, response_sample_size, evidence, load, server, tcp, ranks, reported) VALUES (:run, \
     :position, :target, :repetition, \
-    :coordinates, :started_unix_ms, :window_ns, :busy_ns, :rate_base, :operations, :transactions, :bytes_read, \
+    :coordinates, :started_unix_ms, :unmeasured_ms, :window_ns, :busy_ns, :rate_base, :operations, :transactions, :bytes_read, \
     :bytes_written, :bytes_verified, :wire_requests, :wire_bytes_sent, :wire_bytes_received, \
     :wire_payload_sent, :wire_payload_received, :errors, :users_assigned, :users_reported, :censored, \
     :response, :service, :lag, :client_cpu_user_ns, :client_cpu_kernel_ns, :checks, :passes, :shares, \
@@ -47,6 +47,7 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
         ":repetition": step.repetition,
         ":coordinates": to_json("coordinates", &step.coordinates)?,
         ":started_unix_ms": step.started_unix_ms.cast_signed(),
+        ":unmeasured_ms": step.unmeasured_ms,
         ":window_ns": number("window_ns", measure.window_ns)?,
         ":busy_ns": number("busy_ns", measure.busy_ns)?,
         ":rate_base": to_json("rate_base", &measure.rate_base)?,
@@ -86,12 +87,13 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
 /// The columns in the order in which a [`RowReader`] reads them.
 ///
 /// They are read by number: a look-up by name compares names, and a run may have a million rows of these.
-const COLUMNS: [&str; 37] = [
+const COLUMNS: [&str; 38] = [
     "position",
     "target",
     "repetition",
     "coordinates",
     "started_unix_ms",
+    "unmeasured_ms",
     "window_ns",
     "busy_ns",
     "rate_base",
@@ -242,6 +244,7 @@ impl RowReader {
             repetition: fields.get("repetition")?,
             coordinates: self.coordinates(fields.text("coordinates")?)?,
             started_unix_ms: fields.get::<i64>("started_unix_ms")?.cast_unsigned(),
+            unmeasured_ms: fields.get("unmeasured_ms")?,
             measure: self.measure(&mut fields)?,
             checks: self.checks(fields.text("checks")?)?,
         };

@@ -131,6 +131,7 @@ pub fn step(index: u32) -> StepResult {
         repetition: 0,
         coordinates,
         started_unix_ms: 1_700_000_001_000 + u64::from(index),
+        unmeasured_ms: 40 + index,
         measure,
         checks: vec![check].into(),
     }

@@ -74,6 +74,7 @@ pub(super) fn explain(
         shape: *shape,
         factor: *factor,
         error: half * (variance * inflation / data.product(column, column).max(1e-12)).sqrt(),
+        variance: variance * inflation,
         own: left.iter().zip(column).map(|(left, value)| left + factor * value).collect(),
         busy_s,
     });

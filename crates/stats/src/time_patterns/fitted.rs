@@ -7,6 +7,10 @@ use crate::{Estimate, Interval};
 /// A slow part of a wave that takes less than this share of the period is a stall.
 const STALL: f64 = 0.3;
 
+/// An edge of a segment may lie where the likelihood ratio (twice its logarithm) to the best edge is at most this: 95 % of
+/// change points (Hansen, Econometrica 68 (2000) 575).
+const EDGE_RATIO: f64 = 7.35;
+
 /// A shape with the factor that the logarithm of the rate has in it.
 pub(super) struct Fitted<'a> {
     pub(super) data: &'a Centred<'a>,
@@ -14,6 +18,8 @@ pub(super) struct Fitted<'a> {
     pub(super) factor: f64,
     /// Half of the interval of the factor.
     pub(super) error: f64,
+    /// Variance of the values, correlation over time included.
+    pub(super) variance: f64,
     /// What the samples show of this shape: their values without the other shapes.
     pub(super) own: Vec<f64>,
     /// Busy time of all samples in seconds.
@@ -60,9 +66,40 @@ impl Fitted<'_> {
         let within = |sample: &TimedSample| slow.over(sample, first, last);
         let ratio = self.per_cell(&within) / self.busy_s / self.lost(self.factor.abs(), &within).max(1e-12);
         let cost = self.between(&|size| ratio * self.lost(size, &within));
-        let start = from_s.max(first);
+        let (start, error) = if from_s > first { self.edge(from_s) } else { (first, 0.0) };
         let found = self.slow_part(TimePatternKind::LevelChange, start, to_s.min(last) - start);
-        Some(TimePattern { is_open: to_s > last, cost, ..found })
+        Some(TimePattern { is_open: to_s > last, cost, start_error_s: error, ..found })
+    }
+
+    /// The instant of the edge of a slow segment that begins with the sample at `from_s`, and half of the time in which it
+    /// may lie: from the start of the last sample before it to the end of the first one after it, the time between them
+    /// included, for every sample that may be the first.
+    fn edge(&self, from_s: f64) -> (f64, f64) {
+        let samples = self.data.samples;
+        let column = self.data.column(self.shape);
+        let size = -self.factor.abs();
+        let first_slow = samples.partition_point(|sample| sample.start_s < from_s);
+        // By how much the fit is worse if a sample is on the other side of the edge.
+        let worse = |at: usize, other_side: f64| {
+            let left = self.own[at] - self.factor * column[at];
+            self.data.weights[at] * (2.0 * left * other_side + other_side * other_side) / self.variance
+        };
+        let reach = |sides: &mut dyn Iterator<Item = (usize, f64)>| {
+            let (mut ratio, mut reached) = (0.0, None);
+            for (at, other_side) in sides {
+                ratio += worse(at, other_side);
+                if ratio <= EDGE_RATIO {
+                    reached = Some(at);
+                }
+            }
+            reached
+        };
+        let earliest = reach(&mut (0..first_slow).rev().map(|at| (at, -size))).unwrap_or(first_slow);
+        let latest =
+            reach(&mut (first_slow..samples.len()).map(|at| (at, size))).map_or(first_slow, |at| at + 1);
+        let from = samples[earliest.saturating_sub(1)].start_s;
+        let to = samples[latest.min(samples.len() - 1)].end_s();
+        (f64::midpoint(from, to), (to - from) / 2.0)
     }
 
     fn wave(&self, period_s: f64, phase_s: f64, duty: f64) -> TimePattern {
