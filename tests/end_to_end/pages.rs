@@ -11,8 +11,8 @@ use sharebench_tests::Sharebench;
 
 use crate::plans::sweep;
 
-/// Judges the JSON of a command, and its text and Markdown. Returns the cells of the JSON.
-fn judge(sharebench: &Sharebench, command: &[&str]) -> Vec<oracle::Cell> {
+/// Judges the JSON of a command, and its text and Markdown. Returns the JSON.
+fn judge(sharebench: &Sharebench, command: &[&str]) -> Value {
     let output = |format: &str| {
         let line = [command, &["--format", format]].concat();
         sharebench.run(&line).unwrap().expect_success().stdout
@@ -24,26 +24,29 @@ fn judge(sharebench: &Sharebench, command: &[&str]) -> Vec<oracle::Cell> {
     for format in ["text", "md"] {
         judge_page(&cells, &output(format), &format!("{command:?} as {format}"));
     }
-    cells
+    json
 }
 
-/// Judges a page of text, Markdown or HTML against these cells. It must have statements about them.
+/// Judges a page of text or Markdown against these cells. It must have statements about them.
 fn judge_page(cells: &[oracle::Cell], page: &str, what: &str) {
     assert!(oracle::statements(cells, page) > 0, "{what} says nothing:\n{page}");
     assert_eq!(oracle::contradictions_of_page(cells, page), [] as [String; 0], "{what}");
 }
 
-fn html(sharebench: &Sharebench, name: &str) -> String {
-    fs::read_to_string(sharebench.home().join(name)).unwrap()
+/// An HTML page claims only what the JSON of the same runs claims, which is judged.
+fn judge_html(sharebench: &Sharebench, json: &Value, name: &str) {
+    let page = fs::read_to_string(sharebench.home().join(name)).unwrap();
+    assert!(oracle::statements(&oracle::of_json(json), &page) > 0, "{name} says nothing");
+    assert_eq!(oracle::foreign_claims(json, &page), [] as [String; 0], "{name}");
 }
 
 #[test]
 fn no_page_of_the_demo_contradicts_its_cells() {
     let sharebench = Sharebench::new().unwrap();
     let demo = sharebench.run(&["demo"]).unwrap().expect_success();
-    let cells = judge(&sharebench, &["show", "1"]);
-    judge_page(&cells, &demo.stdout, "demo");
-    judge_page(&cells, &html(&sharebench, "sharebench-demo.html"), "the report of the demo");
+    let json = judge(&sharebench, &["show", "1"]);
+    judge_page(&oracle::of_json(&json), &demo.stdout, "demo");
+    judge_html(&sharebench, &json, "sharebench-demo.html");
     // Each pair of its targets alone.
     for pair in [["1/nfs", "1/smb"], ["1/smb", "1/local"], ["1/local", "1/ncp"]] {
         let _ = judge(&sharebench, &[&["compare"], &pair[..]].concat());
@@ -64,8 +67,11 @@ fn no_page_of_runs_and_gates_contradicts_its_cells() {
         assert!(matches!(gate.code, Some(0 | 8 | 9)), "{}", gate.text());
     }
     let _ = judge(&sharebench, &["show", "1"]);
-    let cells = judge(&sharebench, &["compare", "1", "2"]);
-    judge_page(&cells, &html(&sharebench, "gate.html"), "the report of the gate");
+    let _ = judge(&sharebench, &["compare", "1", "2"]);
     let _ = sharebench.run(&["report", "1", "2", "-o", "report.html"]).unwrap().expect_success();
-    judge_page(&cells, &html(&sharebench, "report.html"), "the report of two runs");
+    let reported = sharebench.run(&["report", "1", "2", "--format", "json"]).unwrap().expect_success();
+    let json: Value = serde_json::from_str(&reported.stdout).unwrap();
+    for name in ["gate.html", "report.html"] {
+        judge_html(&sharebench, &json, name);
+    }
 }

@@ -40,6 +40,10 @@ const OTHER: [&str; 4] = ["Time: ", "For your files", " response time: ", " need
 
 impl Page<'_> {
     fn sentence(&self, text: &str, names: &[String]) -> Vec<String> {
+        // A printed table does not say which cells a mean excludes.
+        if text.contains(" Excluded: ") && self.cells.iter().any(|cell| cell.rounding > 0.0) {
+            return Vec::new();
+        }
         let claims = claims(text, names);
         let claiming = CLAIMING.iter().any(|words| text.contains(words));
         if claims.is_empty() && claiming && !OTHER.iter().any(|words| text.contains(words)) {
@@ -161,7 +165,8 @@ fn contradicting(claim: &Claim<'_>, cells: &[&Cell]) -> Vec<String> {
             Size::Mean(_) => each && high < 1.0 / edge,
             Size::Range(least, most) => high < least.max(1.0) / edge || low > most * edge,
             Size::Same(_) => each && (low > edge || high < 1.0 / edge),
-            Size::Direction | Size::Open(_) | Size::Rate(_) => false,
+            Size::Direction => claim.after.starts_with(" in all ") && high < 1.0 / edge,
+            Size::Open(_) | Size::Rate(_) => false,
         }
     };
     cells.iter().filter(against).map(|cell| format!("contradicts {cell}")).collect()

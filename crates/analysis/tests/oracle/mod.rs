@@ -15,21 +15,33 @@ mod tables;
 use serde_json::Value;
 
 pub use cell::{Cell, of_json};
+#[allow(unused_imports, reason = "each test program uses its own part")]
 pub use tables::of_tables;
+
+/// The sentences of an analysis, as JSON.
+fn sentences_of(analysis: &Value) -> Vec<String> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let parts = ["answer", "findings", "not_resolved"].into_iter().flat_map(|part| list(&analysis[part]));
+    let texts = parts.map(|sentence| sentence["text"].clone());
+    let verdicts = list(&analysis["comparisons"]).into_iter().map(|c| c["verdict"]["text"].clone());
+    texts.chain(verdicts).filter_map(|text| text.as_str().map(str::to_owned)).collect()
+}
 
 /// Every sentence of an analysis, as JSON, that a cell contradicts, with the cell.
 pub fn contradictions(analysis: &Value) -> Vec<String> {
-    let mut sentences = Vec::new();
-    for part in ["answer", "findings", "not_resolved"] {
-        let texts = analysis[part].as_array().into_iter().flatten().filter_map(|s| s["text"].as_str());
-        sentences.extend(texts.map(str::to_owned));
-    }
-    let verdicts = analysis["comparisons"].as_array().into_iter().flatten();
-    sentences.extend(verdicts.filter_map(|c| c["verdict"]["text"].as_str()).map(str::to_owned));
-    judge::all(&of_json(analysis), &sentences)
+    judge::all(&of_json(analysis), &sentences_of(analysis))
 }
 
-/// Every sentence of a page of text, Markdown or HTML that one of these cells contradicts.
+/// Every claim of an HTML page that is no sentence of its analysis, nor the rest of one below the heading of its test.
+pub fn foreign_claims(analysis: &Value, page: &str) -> Vec<String> {
+    let known = sentences_of(analysis);
+    let names = judge::names(&of_json(analysis));
+    let is_known = |line: &String| known.iter().any(|text| text.contains(line) || line.contains(text));
+    let claiming = lines::sentences(page).into_iter().filter(|line| !claim::claims(line, &names).is_empty());
+    claiming.filter(|line| !is_known(line)).collect()
+}
+
+/// Every sentence of a page of text or Markdown that one of these cells contradicts.
 pub fn contradictions_of_page(cells: &[Cell], page: &str) -> Vec<String> {
     judge::all(cells, &lines::sentences(page))
 }
