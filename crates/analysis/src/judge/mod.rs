@@ -61,8 +61,8 @@ use crate::judge::verdict::{Evidence, verdict};
 use crate::judge::workload_weights::weighed;
 use crate::types::{
     CacheCurve, CheckSummary, Comparison, DirectoryFinding, Io500Finding, MechanismGuess, Options, Overall,
-    Row, Sentence, Summary, SystemTimeline, TimeFindings, TrustLine, UnlikeCondition, Unmatched, View,
-    WeightedComparison,
+    RatioVerdict, Row, Sentence, Summary, SystemTimeline, TimeFindings, TrustLine, UnlikeCondition,
+    Unmatched, View, WeightedComparison,
 };
 
 /// What the numbers mean.
@@ -201,10 +201,17 @@ fn compare(
     }
 }
 
-/// True if one of these cells is known to differ from the mean.
+/// True if one of these cells is known to differ from the mean, or if the table of the cells marks one that contradicts it: by
+/// its own interval, which does not hold for all cells together.
 fn varies<'a>(summary: &Summary, mut cells: impl Iterator<Item = &'a CellBounds>) -> bool {
     let mean = summary.typical.value.ln();
-    cells.any(|cell| !cell.interval.contains(mean))
+    let contradicting = match summary.verdict {
+        RatioVerdict::Faster => summary.counts.slower,
+        RatioVerdict::Slower => summary.counts.faster,
+        RatioVerdict::AboutTheSame => summary.counts.slower + summary.counts.faster,
+        RatioVerdict::NotResolved => 0,
+    };
+    contradicting > 0 || cells.any(|cell| !cell.interval.contains(mean))
 }
 
 /// The mean over the cells of all sections of a view; none without such cells.

@@ -198,9 +198,17 @@ impl Evidence<'_> {
         object(ObjectionKind::Sharpness, Some(sharpness), graded(sharpness, SHARPNESS));
         let warnings = self.warnings();
         object(ObjectionKind::Warnings, Some(warnings), graded(warnings, WARNINGS));
-        let share = summary.cells as f64 / self.rows().count().max(1) as f64;
-        object(ObjectionKind::MissingCells, Some(share), graded(1.0 - share, MISSING));
+        let of_all = |cells: usize| cells as f64 / self.rows().count().max(1) as f64;
+        let share = of_all(summary.cells);
         let only_cached = summary.cached.is_some_and(|cached| cached.all_cells.is_none());
+        let left_to_caches = of_all(summary.cached.map_or(0, |cached| cached.cells));
+        // The remedy is that of the greater part of the cells that take no part.
+        let (kind, value) = if !only_cached && left_to_caches > (1.0 - share) / 2.0 {
+            (ObjectionKind::ClientCache, left_to_caches)
+        } else {
+            (ObjectionKind::MissingCells, share)
+        };
+        object(kind, Some(value), graded(1.0 - share, MISSING));
         object(ObjectionKind::ClientCache, None, moderate(only_cached));
         let stalled = summary.stalled.map_or(0, |stalled| stalled.cells) as f64 / summary.cells.max(1) as f64;
         object(ObjectionKind::Stalls, Some(stalled), graded(stalled, STALLS));

@@ -180,13 +180,17 @@ pub(crate) fn open_cells(
     let again = open.iter().filter(|ratio| ratio.single_run.is_none());
     let mut needed: Vec<usize> = again.filter_map(|ratio| ratio.repetitions_needed).collect();
     let help = match upper_median(&mut needed) {
+        Some(n) if n <= MAX_USEFUL_REPETITIONS && open.len() == 1 => {
+            format!("; about {n} repetitions would resolve it")
+        }
         Some(n) if n <= MAX_USEFUL_REPETITIONS => {
             format!("; about {n} repetitions would resolve half of them")
         }
         _ => String::new(),
     };
+    let are = if open.len() == 1 { "is" } else { "are" };
     let text = format!(
-        "{}: {} of {} are not resolved individually between {}{help}.",
+        "{}: {} of {} {are} not resolved individually between {}{help}.",
         stages.estimated.sections[section].title,
         open.len(),
         counted(judged.len(), "cell"),

@@ -284,8 +284,12 @@ fn absences(stages: &Stages<'_>) -> Vec<Sentence> {
     for comparison in stages.judged.comparisons.iter().filter(|comparison| !comparison.thinned.is_empty()) {
         let steps: usize = comparison.thinned.iter().map(|cell| cell.steps).sum();
         let whole = comparison.thinned.iter().filter(|cell| cell.whole).count();
+        let lost = match whole {
+            0 => String::new(),
+            whole => format!("; {whole} of these cells could not be compared at all"),
+        };
         let text = format!(
-            "{}: {} lost {} to failed self-checks; {whole} of these cells could not be compared at all.",
+            "{}: {} lost {} to failed self-checks{lost}.",
             comparison.name,
             counted(comparison.thinned.len(), "cell"),
             counted(steps, "step"),

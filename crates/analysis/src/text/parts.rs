@@ -8,7 +8,7 @@ use crate::text::comparisons::{names, stalls_words};
 use crate::text::stages::Stages;
 use crate::types::{
     Comparison, ComparisonOutcome, DifferingPart, PartEvidence, PartReference, RatioVerdict, Sentence,
-    StalledCells, Tone,
+    StalledCells, Summary, Tone,
 };
 
 /// Most tests that a sentence lists by name.
@@ -176,10 +176,20 @@ pub(crate) fn answer(stages: &Stages<'_>, comparison: &Comparison) -> Vec<Senten
         verdict.parts.is_empty() && verdict.outcome == ComparisonOutcome::Inconclusive && verdict.cells > 1
     });
     if let Some(hidden) = hidden {
+        let tolerance = percent(stages.options.tolerance, 0);
+        let marked = marked_cells(comparison);
+        let known = match marked {
+            0 => format!("no part of the map is known to differ by more than {tolerance}"),
+            marked => format!(
+                "{marked} of {} differ{} by more than {tolerance} when judged alone, but no part of the map does when all \
+                 are judged together",
+                counted(verdict.cells, "cell"),
+                if marked == 1 { "s" } else { "" },
+            ),
+        };
         let text = format!(
-            "{}: no part of the map is known to differ by more than {}; a single cell may still differ by {}.",
+            "{}: {known}; a single cell may still differ by {}.",
             comparison.name,
-            percent(stages.options.tolerance, 0),
             factor_or_percent(hidden),
         );
         sentences.push(Sentence::new(Tone::Note, text));
@@ -192,6 +202,15 @@ pub(crate) fn answer(stages: &Stages<'_>, comparison: &Comparison) -> Vec<Senten
         sentences.push(Sentence::new(Tone::Note, text));
     }
     sentences
+}
+
+/// Cells that the tables mark as faster or slower, each by its own interval.
+fn marked_cells(comparison: &Comparison) -> usize {
+    let marked = |summary: &Summary| summary.counts.faster + summary.counts.slower;
+    match &comparison.overall {
+        Some(overall) => marked(&overall.summary),
+        None => comparison.sections.iter().flatten().map(marked).sum(),
+    }
 }
 
 /// Cells of a verdict that take part in no mean because they have fewer than six repetitions, by name.

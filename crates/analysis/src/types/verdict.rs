@@ -133,6 +133,9 @@ impl Objection {
                 format!("self-checks have a warning about {} of the cells", percent(value, 0))
             }
             ObjectionKind::MissingCells => format!("only {} of the cells take part", percent(value, 0)),
+            ObjectionKind::ClientCache if self.value.is_some() => {
+                format!("the client's cache served {} of the cells, which take no part", percent(value, 0))
+            }
             ObjectionKind::ClientCache => {
                 "the client's cache served every cell, so that this is not the rate of the server".to_owned()
             }

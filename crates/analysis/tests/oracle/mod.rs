@@ -1,146 +1,53 @@
-//! An oracle over the words of an analysis: no sentence may contradict a cell that it is about.
+//! An oracle over the pages of the program: no sentence may contradict a cell of its own page.
 //!
-//! The judge is the interval that the table shows for each cell. A cell contradicts a sentence if its whole interval does.
+//! A page has cells and sentences. The cells are the ratios of the JSON, or of the tables that the page prints; the judge is
+//! the interval of each cell. A cell contradicts a sentence if its whole interval does. What a sentence is about is read from
+//! its words alone, so a sentence whose words cannot be read is a fault of its own.
 #![allow(dead_code, reason = "each test program uses its own part")]
 
-use sharebench_analysis::{
-    Analysis, Comparison, ComparisonOutcome, DifferingPart, Interval, PartEvidence, Ratio, RatioVerdict, View,
-};
+mod cell;
+mod claim;
+mod judge;
+mod lines;
+mod scope;
+mod tables;
 
-/// Every sentence that a cell contradicts, with the cell.
-pub fn contradictions(analysis: &Analysis) -> Vec<String> {
-    analysis.comparisons.iter().flat_map(|comparison| of_comparison(analysis, comparison)).collect()
+use serde_json::Value;
+
+pub use cell::{Cell, of_json};
+#[allow(unused_imports, reason = "each test program uses its own part")]
+pub use tables::of_tables;
+
+/// The sentences of an analysis, as JSON.
+fn sentences_of(analysis: &Value) -> Vec<String> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let parts = ["answer", "findings", "not_resolved"].into_iter().flat_map(|part| list(&analysis[part]));
+    let texts = parts.map(|sentence| sentence["text"].clone());
+    let verdicts = list(&analysis["comparisons"]).into_iter().map(|c| c["verdict"]["text"].clone());
+    texts.chain(verdicts).filter_map(|text| text.as_str().map(str::to_owned)).collect()
 }
 
-/// Index of a section and a row, and the ratio of that cell.
-type Cell<'a> = ((usize, usize), &'a Ratio);
-
-fn of_comparison(analysis: &Analysis, comparison: &Comparison) -> Vec<String> {
-    let index = comparison.verdict.comparison;
-    let mut cells: Vec<Cell<'_>> = Vec::new();
-    for (section, content) in analysis.sections.iter().enumerate() {
-        for (row, content) in content.rows.iter().enumerate() {
-            cells.extend(content.ratios[index].as_ref().map(|ratio| ((section, row), ratio)));
-        }
-    }
-    let cached = cells.iter().all(|(_, ratio)| ratio.client_cached);
-    cells.retain(|(_, ratio)| ratio.client_cached == cached && ratio.typical.interval.is_some());
-    let mut found = Vec::new();
-    for part in &comparison.differences.parts {
-        found.extend(of_part(analysis, part, &cells));
-    }
-    found.extend(of_verdict(analysis, comparison, &cells));
-    found.extend(of_sections(analysis, comparison, &cells));
-    found
+/// Every sentence of an analysis, as JSON, that a cell contradicts, with the cell.
+pub fn contradictions(analysis: &Value) -> Vec<String> {
+    judge::all(&of_json(analysis), &sentences_of(analysis))
 }
 
-fn interval(ratio: &Ratio) -> Interval {
-    ratio.typical.interval.expect("cells without one were removed")
+/// Every claim of an HTML page that is no sentence of its analysis, nor the rest of one below the heading of its test.
+pub fn foreign_claims(analysis: &Value, page: &str) -> Vec<String> {
+    let known = sentences_of(analysis);
+    let names = judge::names(&of_json(analysis));
+    let is_known = |line: &String| known.iter().any(|text| text.contains(line) || line.contains(text));
+    let claiming = lines::sentences(page).into_iter().filter(|line| !claim::claims(line, &names).is_empty());
+    claiming.filter(|line| !is_known(line)).collect()
 }
 
-fn words(analysis: &Analysis, (section, row): (usize, usize), ratio: &Ratio) -> String {
-    let section = &analysis.sections[section];
-    format!("{} {}: {:?}", section.title, section.rows[row].coordinates, ratio.typical)
+/// Every sentence of a page of text or Markdown that one of these cells contradicts.
+pub fn contradictions_of_page(cells: &[Cell], page: &str) -> Vec<String> {
+    judge::all(cells, &lines::sentences(page))
 }
 
-/// True if the whole interval lies in the direction opposite to this one.
-fn is_opposite(direction: RatioVerdict, ratio: &Ratio, tolerance: f64) -> bool {
-    match direction {
-        RatioVerdict::Faster => interval(ratio).high < 1.0 / (1.0 + tolerance),
-        RatioVerdict::Slower => interval(ratio).low > 1.0 + tolerance,
-        _ => false,
-    }
-}
-
-fn of_part(analysis: &Analysis, part: &DifferingPart, cells: &[Cell<'_>]) -> Vec<String> {
-    let mut found = Vec::new();
-    let places: Vec<(usize, usize)> = part.places().collect();
-    for (place, ratio) in cells.iter().filter(|(place, _)| places.contains(place)) {
-        let tolerance = analysis.tolerance;
-        if is_opposite(part.direction, ratio, tolerance) {
-            found.push(format!("part {part:?} against {}", words(analysis, *place, ratio)));
-        }
-        let apart = interval(ratio).high < part.range.low / (1.0 + tolerance)
-            || interval(ratio).low > part.range.high * (1.0 + tolerance);
-        if part.evidence == PartEvidence::EachCell && apart {
-            found.push(format!("range of {part:?} against {}", words(analysis, *place, ratio)));
-        }
-    }
-    found
-}
-
-/// The share after these words: `6 %`, `2.40 times`.
-fn share_after(text: &str, lead: &str) -> Option<f64> {
-    let rest = text.split_once(lead)?.1;
-    let mut fields = rest.split(' ');
-    let number: f64 = fields.next()?.parse().expect("a number");
-    match fields.next()?.trim_end_matches([';', ',', '.']) {
-        "%" => Some(number / 100.0),
-        "times" => Some(number - 1.0),
-        other => panic!("{other}: {text}"),
-    }
-}
-
-fn of_verdict(analysis: &Analysis, comparison: &Comparison, cells: &[Cell<'_>]) -> Vec<String> {
-    let verdict = &comparison.verdict;
-    let view = [View::Sweep, View::Depth, View::Load]
-        .into_iter()
-        .find(|view| cells.iter().any(|((section, _), _)| analysis.sections[*section].view == *view));
-    let counted: Vec<&Cell<'_>> =
-        cells.iter().filter(|((section, _), _)| Some(analysis.sections[*section].view) == view).collect();
-    let text = &verdict.text;
-    let mut found = Vec::new();
-    let mut contradicted = |what: &str, (place, ratio): &Cell<'_>| {
-        found.push(format!("{text} ({what}) against {}", words(analysis, *place, ratio)));
-    };
-    // Digits of a sentence are rounded.
-    let hidden = share_after(text, "no cell differs by more than ").map(|share| share * 1.05 + 0.005);
-    let opposite = share_after(text, "elsewhere nothing opposite beyond ").map(|share| share * 1.05 + 0.005);
-    let parts = || comparison.differences.parts.iter();
-    let direction = match verdict.outcome {
-        ComparisonOutcome::Faster => RatioVerdict::Faster,
-        ComparisonOutcome::Slower => RatioVerdict::Slower,
-        _ => RatioVerdict::NotResolved,
-    };
-    for cell in &counted {
-        let (place, ratio) = cell;
-        let in_part = parts().any(|part| part.places().any(|known| known == *place));
-        let beyond = |share: f64, ratio: &Ratio| {
-            interval(ratio).low > 1.0 + share || interval(ratio).high < 1.0 / (1.0 + share)
-        };
-        if hidden.is_some_and(|share| beyond(share, ratio)) {
-            contradicted("hidden", cell);
-        }
-        if opposite.is_some_and(|share| !in_part && is_opposite(direction, ratio, share)) {
-            contradicted("opposite", cell);
-        }
-        let is_mean = !text.contains("on average") && verdict.parts.is_empty() && verdict.cells > 1;
-        if is_mean && is_opposite(direction, ratio, analysis.tolerance) {
-            contradicted("mean", cell);
-        }
-        let equal = verdict.outcome == ComparisonOutcome::Equal && !text.contains("on average");
-        if equal && beyond(analysis.tolerance, ratio) {
-            contradicted("equal", cell);
-        }
-    }
-    found
-}
-
-/// Means of sections that do not state that they are averages.
-fn of_sections(analysis: &Analysis, comparison: &Comparison, cells: &[Cell<'_>]) -> Vec<String> {
-    let mut found = Vec::new();
-    for (section, summary) in comparison.sections.iter().enumerate() {
-        let Some(summary) = summary.as_ref().filter(|summary| !summary.varies) else { continue };
-        for (place, ratio) in cells.iter().filter(|((of, _), _)| *of == section) {
-            if ratio.typical.n >= 8 && is_opposite(summary.verdict, ratio, analysis.tolerance) {
-                let title = &analysis.sections[section].title;
-                found.push(format!(
-                    "{title}: {:?} against {}",
-                    summary.typical,
-                    words(analysis, *place, ratio)
-                ));
-            }
-        }
-    }
-    found
+/// Number of statements about cells that a page makes: a page without any proves nothing.
+pub fn statements(cells: &[Cell], page: &str) -> usize {
+    let names = judge::names(cells);
+    lines::sentences(page).iter().map(|text| claim::claims(text, &names).len()).sum()
 }

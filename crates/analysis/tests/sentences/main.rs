@@ -12,6 +12,8 @@ mod gates;
 mod imports;
 mod io500;
 mod loads;
+#[path = "../oracle/mod.rs"]
+mod oracle;
 mod series;
 mod source;
 mod sweeps;
@@ -58,9 +60,12 @@ fn shown(analysis: &Analysis) -> String {
     lines.join("\n")
 }
 
-/// Compares the texts of the runs of a fixture with its snapshot.
+/// Compares the texts of the runs of a fixture with its snapshot. None contradicts a cell of the fixture.
 fn check(name: &str, runs: &[RunData], options: &Options) {
-    check_text(name, &shown(&analyse(runs, options)));
+    let analysis = analyse(runs, options);
+    let json = serde_json::to_value(&analysis).unwrap();
+    assert_eq!(oracle::contradictions(&json), [] as [String; 0], "{name}");
+    check_text(name, &shown(&analysis));
 }
 
 fn check_text(name: &str, text: &str) {
