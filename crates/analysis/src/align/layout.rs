@@ -200,21 +200,10 @@ fn axes_of(view: View, coordinates: &Coordinates, options: &Options) -> Vec<Stri
     axes.into_iter().map(str::to_owned).collect()
 }
 
-/// Titles: the test or workload, and every other coordinate whose values distinguish two sections, or whose presence
-/// distinguishes two sections of one test. A load next to a sweep has no queue depth, which distinguishes nothing.
+/// Titles: the test or workload, and every other coordinate that distinguishes two sections.
 fn name(sections: &mut [Layout], keys: &[(View, Coordinates)]) {
     let axes: BTreeSet<&str> = keys.iter().flat_map(|(_, key)| key.iter()).map(|(axis, _)| axis).collect();
-    let varies = |axis: &&str| {
-        let mut values = keys.iter().filter_map(|(_, key)| key.get(axis));
-        let first = values.next();
-        let of_test = |key: &Coordinates| [axis::TEST, axis::WORKLOAD].map(|named| key.get(named).cloned());
-        let mut has_axis: HashMap<_, bool> = HashMap::new();
-        let is_of_some = keys.iter().any(|(_, key)| {
-            let has = key.get(axis).is_some();
-            *has_axis.entry(of_test(key)).or_insert(has) != has
-        });
-        is_of_some || values.any(|value| Some(value) != first)
-    };
+    let varies = |axis: &&str| keys.windows(2).any(|two| two[0].1.get(axis) != two[1].1.get(axis));
     let varying: BTreeSet<&str> = axes.into_iter().filter(varies).collect();
     for (section, (_, key)) in sections.iter_mut().zip(keys) {
         let mut words: Vec<String> =
