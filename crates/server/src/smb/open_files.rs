@@ -189,10 +189,10 @@ pub(super) struct OpenEntry {
 }
 
 impl OpenEntry {
-    /// True if the right to remove of one open excludes another one of the same file (MS-FSA 2.1.5.1.2.2).
-    pub(super) fn excludes_removal(&self, other: &Self) -> bool {
-        let only = |entry: &Self| Self { access: entry.access & access::DELETE, ..*entry };
-        !only(self).is_shared_with(other) || !only(other).is_shared_with(self)
+    /// True if the open has the right to remove the file, and another one does not share that.
+    pub(super) fn removes_unshared(&self, other: &Self) -> bool {
+        let removal = Self { access: self.access & access::DELETE, share: u32::MAX, ..*self };
+        !removal.is_shared_with(other)
     }
 
     /// True if the open needs no more than attributes.
@@ -421,7 +421,7 @@ impl OpenFiles {
             return Err(NtStatus::INVALID_PARAMETER);
         }
         let entry = OpenEntry { id: wanted.id.volatile, access: wanted.access, share: wanted.share };
-        let excluded = tables.excludes_removal(wanted.node, wanted.place, &entry);
+        let excluded = tables.streams.keep(wanted.node, &entry);
         let mut state = file.state();
         if state.delete_pending {
             return Err(NtStatus::DELETE_PENDING);
