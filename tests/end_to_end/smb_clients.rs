@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sharebench_server::{DirectoryOptions, DirectoryVolume, Protection, SmbServer, SmbServerOptions, Volume};
 use sharebench_target::Secret;
 use sharebench_tests::program::run;
-use sharebench_tests::{Need, Scratch, Served, Sharebench, Smbd, needs, python};
+use sharebench_tests::{Need, Scratch, Served, Sharebench, Smbd, needs};
 
 /// Dialects and protections of smbclient, with what the server requires. Encryption begins with dialect 3.0.
 const SMBCLIENTS: [(&str, &str, Protection); 10] = [
@@ -83,11 +83,6 @@ fn smbclient_transfers_files_in_every_dialect_and_protection() {
 fn clients_written_in_python_read_what_they_wrote() {
     needs!([Need::PythonModule("impacket"), Need::PythonModule("smb"), Need::PythonModule("smbclient")]);
     let sharebench = Sharebench::new().unwrap();
-    let served = sharebench.serve("served").unwrap();
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/smb_clients.py");
-    let port = served.smb_port.to_string();
-    let place = [script, "127.0.0.1", &port, "share", Served::USER, Smbd::PASSWORD];
-    let output = python().args(place).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{text}");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/smb_clients/run");
+    println!("{}", run(&[script, "--short", "--sharebench", sharebench.binary()], &[]).unwrap());
 }

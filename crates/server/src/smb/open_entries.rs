@@ -40,8 +40,6 @@ pub(super) struct OpenEntries {
     all: HashMap<u64, OpenEntry>,
     uses: [usize; 3],
     denies: [usize; 3],
-    /// What the opens that delete deny.
-    denied_by_removals: [usize; 3],
     /// Opens that need more than attributes.
     beyond_stat: usize,
 }
@@ -63,13 +61,9 @@ impl OpenEntries {
         (0..3).any(|kind| uses[kind] && self.denies[kind] > 0 || denies[kind] && self.uses[kind] > 0)
     }
 
-    /// True if the right to remove of the open, or of one of these, excludes the other one (MS-FSA 2.1.5.1.2.2).
+    /// True if the open has the right to remove the file, and one of these does not share that.
     pub(super) fn exclude_removal(&self, entry: &OpenEntry) -> bool {
-        let (uses, denies) = entry.kinds();
-        let its_own = || self.denies[DELETE] > 0 || (0..3).any(|kind| denies[kind] && self.uses[kind] > 0);
-        uses[DELETE] && its_own()
-            || denies[DELETE] && self.uses[DELETE] > 0
-            || (0..3).any(|kind| uses[kind] && self.denied_by_removals[kind] > 0)
+        entry.access & SHARED[DELETE] != 0 && self.denies[DELETE] > 0
     }
 
     /// Adds an open.
@@ -94,9 +88,6 @@ impl OpenEntries {
             }
             if denies[kind] {
                 change(&mut self.denies[kind]);
-                if uses[DELETE] {
-                    change(&mut self.denied_by_removals[kind]);
-                }
             }
         }
         if !entry.is_stat() {
@@ -128,10 +119,9 @@ mod tests {
             || !excludes(one.share, other.access) && !excludes(other.share, one.access)
     }
 
-    /// The same if one of them did nothing but delete (MS-FSA 2.1.5.1.2.2).
-    fn excludes_removal(one: &OpenEntry, other: &OpenEntry) -> bool {
-        let only = |entry: &OpenEntry| OpenEntry { access: entry.access & access::DELETE, ..*entry };
-        !is_shared_with(&only(one), other) || !is_shared_with(&only(other), one)
+    /// True if `one` has the right to remove the file, and `other` does not share that.
+    fn removes_unshared(one: &OpenEntry, other: &OpenEntry) -> bool {
+        !is_shared_with(&OpenEntry { access: one.access & access::DELETE, share: u32::MAX, ..*one }, other)
     }
 
     fn entry() -> impl Strategy<Value = (u32, u32)> {
@@ -157,7 +147,7 @@ mod tests {
             let wanted = OpenEntry { id: 99, access, share };
             let violated = entries.iter().any(|other| !is_shared_with(other, &wanted));
             prop_assert_eq!(entries.violated_by(&wanted), violated);
-            let removal = entries.iter().any(|other| excludes_removal(&wanted, other));
+            let removal = entries.iter().any(|other| removes_unshared(&wanted, other));
             prop_assert_eq!(entries.exclude_removal(&wanted), removal);
             let used = entries.iter().any(|other| other.id != own && !other.is_stat());
             prop_assert_eq!(entries.others_use([own].into_iter()), used);

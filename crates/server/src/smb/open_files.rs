@@ -401,7 +401,7 @@ impl OpenFiles {
             return Err(NtStatus::INVALID_PARAMETER);
         }
         let entry = OpenEntry { id: wanted.id.volatile, access: wanted.access, share: wanted.share };
-        let excluded = tables.excludes_removal(wanted.node, wanted.place, &entry);
+        let excluded = tables.streams.keep(wanted.node, &entry);
         let mut state = file.state();
         if state.delete_pending {
             return Err(NtStatus::DELETE_PENDING);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::smb::open_entries::OpenEntry;
-use crate::smb::open_files::{File, OpenFiles, Place, Tables};
+use crate::smb::open_files::{File, OpenFiles, Place};
 use crate::{NodeId, Volume};
 
 /// The open streams by the node that has them.
@@ -34,17 +34,12 @@ impl OpenStreams {
     pub(super) fn has(&self, base: NodeId) -> bool {
         self.0.contains_key(&base)
     }
-}
 
-impl Tables {
-    /// True if the opens of the streams of a file, or of the file of a stream, exclude an open because one of them may remove the file
-    /// and the other does not share that.
-    pub(super) fn excludes_removal(&self, node: NodeId, place: &Place, entry: &OpenEntry) -> bool {
-        let excludes = |file: &Arc<File>| file.state().opens.exclude_removal(entry);
-        match place.stream {
-            Some((base, _)) => self.files.get(&base).is_some_and(excludes),
-            None => self.streams.0.get(&node).is_some_and(|streams| streams.iter().any(excludes)),
-        }
+    /// True if an open stream of a node does not share the right to remove the file that an open has. Samba opens every stream for its
+    /// removal with the file.
+    pub(super) fn keep(&self, base: NodeId, entry: &OpenEntry) -> bool {
+        let keeps = |file: &Arc<File>| file.state().opens.exclude_removal(entry);
+        self.0.get(&base).is_some_and(|streams| streams.iter().any(keeps))
     }
 }
 

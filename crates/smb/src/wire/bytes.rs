@@ -166,7 +166,7 @@ pub fn from_utf16(bytes: &[u8]) -> String {
     for decoded in char::decode_utf16(units) {
         match decoded {
             Ok(letter) => text.push(letter),
-            Err(lone) => text.push_str(&format!("::{:X}:", lone.unpaired_surrogate())),
+            Err(lone) => text.extend([format!("::{:X}:", lone.unpaired_surrogate())]),
         }
     }
     text

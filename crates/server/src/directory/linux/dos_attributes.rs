@@ -63,13 +63,13 @@ fn encode(attributes: &DosAttributes) -> [u8; LEN] {
 }
 
 fn decode(value: &[u8; LEN], len: Result<usize, Errno>) -> DosAttributes {
-    let [a, b, c, d, seconds @ .., e, f, g, h] = *value;
     if len != Ok(LEN) {
         return DosAttributes::default();
     }
-    let seconds = i64::from_le_bytes(seconds);
-    let created = (seconds != UNSET).then(|| time_of(seconds, u32::from_le_bytes([e, f, g, h])));
-    DosAttributes { bits: u32::from_le_bytes([a, b, c, d]), created }
+    let bits = value.first_chunk().map_or(0, |bits| u32::from_le_bytes(*bits));
+    let seconds = value[4..].first_chunk().map_or(UNSET, |seconds| i64::from_le_bytes(*seconds));
+    let nanoseconds = value.last_chunk().map_or(0, |nanoseconds| u32::from_le_bytes(*nanoseconds));
+    DosAttributes { bits, created: (seconds != UNSET).then(|| time_of(seconds, nanoseconds)) }
 }
 
 #[cfg(test)]

@@ -64,7 +64,9 @@ fn an_open_stream_that_does_not_share_removal_keeps_its_file_and_any_other_one_d
         // The opens that exist, and one that follows, which removes: with the share mode and the access of each.
         for (first, second, status) in [
             (("file:s", KEEP, READ), ("file", SHARE_ALL, ALL), NtStatus::SHARING_VIOLATION),
-            (("file", SHARE_ALL, ALL), ("file:s", KEEP, READ), NtStatus::SHARING_VIOLATION),
+            (("file", SHARE_ALL, ALL), ("file:s", KEEP, READ), NtStatus::SUCCESS),
+            (("file", 0, ALL), ("file:s", SHARE_ALL, ALL), NtStatus::SUCCESS),
+            (("file:s", SHARE_ALL, ALL), ("file", 0, ALL), NtStatus::SUCCESS),
             (("file:s", SHARE_ALL, READ), ("file", SHARE_ALL, ALL), NtStatus::SUCCESS),
             (("file:s", KEEP, READ), ("file", SHARE_ALL, READ), NtStatus::SUCCESS),
             (("file:s", KEEP, READ), ("file", 0, READ), NtStatus::SUCCESS),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Clients written in Python against an SMB server: smb_clients.py HOST PORT SHARE USER PASSWORD.
+"""Clients written in Python against an SMB server: clients.py CLIENT HOST PORT SHARE USER PASSWORD.
 
 Each client writes, reads, lists, renames and removes files, with what its library adds: impacket enumerates shares, pysmb
 reads descriptors, and smbprotocol uses encryption, streams, copies on the server and times. Fails at the first difference.
@@ -8,7 +8,7 @@ import io
 import os
 import sys
 
-HOST, PORT, SHARE, USER, PASSWORD = sys.argv[1], int(sys.argv[2]), *sys.argv[3:6]
+CLIENT, HOST, PORT, SHARE, USER, PASSWORD = *sys.argv[1:3], int(sys.argv[3]), *sys.argv[4:7]
 # More than a single-credit request carries.
 DATA = os.urandom(300_000)
 
@@ -73,8 +73,47 @@ def use_smbprotocol(**options):
     assert smbclient.listdir(rf"\\{HOST}\{SHARE}", port=PORT) == []
 
 
-use_impacket()
-use_pysmb()
-use_smbprotocol()
-use_smbprotocol(encrypt=True)
-print("four clients agree")
+def use_aiosmb():
+    import asyncio
+
+    from aiosmb.commons.connection.factory import SMBConnectionFactory
+    from aiosmb.commons.interfaces.directory import SMBDirectory
+    from aiosmb.commons.interfaces.file import SMBFile
+
+    def file(name):
+        return SMBFile.from_uncpath(rf"\\{HOST}\{SHARE}\{name}")
+
+    def checked(result):
+        *values, error = result
+        if error is not None:
+            raise error
+        return values[0] if values else None
+
+    async def steps():
+        checked(await connection.login())
+        created = file("aiosmb.bin")
+        checked(await created.open(connection, "w"))
+        checked(await created.write(DATA))
+        await created.close()
+        opened = file("aiosmb.bin")
+        checked(await opened.open(connection, "r"))
+        assert checked(await opened.read(len(DATA))) == DATA
+        await opened.close()
+        root = SMBDirectory.from_uncpath(rf"\\{HOST}\{SHARE}")
+        checked(await root.list(connection))
+        assert "aiosmb.bin" in root.files
+        checked(await SMBFile.delete_unc(connection, rf"\\{HOST}\{SHARE}\aiosmb.bin"))
+        await connection.disconnect()
+
+    url = f"smb2+ntlm-password://{USER}:{PASSWORD}@{HOST}:{PORT}/"
+    connection = SMBConnectionFactory.from_url(url).get_connection()
+    asyncio.run(steps())
+
+
+{
+    "impacket": use_impacket,
+    "pysmb": use_pysmb,
+    "smbprotocol": use_smbprotocol,
+    "smbprotocol-encrypted": lambda: use_smbprotocol(encrypt=True),
+    "aiosmb": use_aiosmb,
+}[CLIENT]()
