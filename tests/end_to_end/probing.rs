@@ -115,7 +115,7 @@ fn a_share_that_cannot_be_written_to_is_not_usable() {
     assert!(report.incompatibilities().contains("share: read only"), "{}", report.incompatibilities());
     needs!(Ganesha::NEEDS);
     let ganesha = Ganesha::start(&GaneshaOptions { read_only: true, ..GaneshaOptions::default() }).unwrap();
-    let four = format!("nfs://127.0.0.1:{}{}?vers=4.1", ganesha.port(), ganesha.export());
+    let four = format!("nfs://127.0.0.1:{}/export?vers=4.1", ganesha.port());
     for (version, url) in [("3", ganesha.url("", "vers=3")), ("4.1", four)] {
         let report = probe(&sharebench, &url, TARGET);
         assert_eq!(report.row("security", "access to the directory").0, "read only", "{version}");
