@@ -100,7 +100,7 @@ fn our_servers_and_a_directory_are_usable() {
 fn a_probe_without_a_version_follows_what_a_run_does() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
-    let auto = probe(&sharebench, &served.nfs_url("vers=auto"), USABLE);
+    let auto = probe(&sharebench, &format!("{}&vers=auto", served.nfs_url("")), USABLE);
     assert_eq!(auto.row("versions", "NFSv4.2"), ("offered", "used"));
     assert_eq!(auto.row("versions", "NFSv3"), ("offered", "with option"));
 }
@@ -115,8 +115,9 @@ fn a_share_that_cannot_be_written_to_is_not_usable() {
     assert!(report.incompatibilities().contains("share: read only"), "{}", report.incompatibilities());
     needs!(Ganesha::NEEDS);
     let ganesha = Ganesha::start(&GaneshaOptions { read_only: true, ..GaneshaOptions::default() }).unwrap();
-    for version in ["vers=3", "vers=4.1"] {
-        let report = probe(&sharebench, &ganesha.url("", version), TARGET);
+    let four = format!("nfs://127.0.0.1:{}/export?vers=4.1", ganesha.port());
+    for (version, url) in [("3", ganesha.url("", "vers=3")), ("4.1", four)] {
+        let report = probe(&sharebench, &url, TARGET);
         assert_eq!(report.row("security", "access to the directory").0, "read only", "{version}");
         assert!(report.incompatibilities().contains("share: read only"), "{}", report.incompatibilities());
     }

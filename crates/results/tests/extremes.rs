@@ -76,4 +76,12 @@ fn an_integer_that_cannot_be_added_to_the_others_is_an_error_of_its_column() {
         }
     }
     load(&file, "UPDATE step SET window_ns = 1 << 60").unwrap();
+    for instant in ["-1", "253402300800000", "9223372036854775807"] {
+        let update = format!("UPDATE step SET started_unix_ms = {instant} WHERE position = 1");
+        assert!(
+            matches!(load(&file, &update), Err(Problem::Value { column: "started_unix_ms", .. })),
+            "{instant}"
+        );
+    }
+    load(&file, "UPDATE step SET started_unix_ms = 253402300799999").unwrap();
 }

@@ -221,7 +221,8 @@ fn evidence(numbers: [u64; 10]) -> Evidence {
 }
 
 fn step() -> impl Strategy<Value = StepResult> {
-    (any::<[u32; 4]>(), coordinates(), number(), measure(), vec(check(), 0..3)).prop_map(
+    let instant = 0_u64..253_402_300_800_000;
+    (any::<[u32; 4]>(), coordinates(), instant, measure(), vec(check(), 0..3)).prop_map(
         |([index, target, repetition, unmeasured_ms], coordinates, started_unix_ms, measure, checks)| {
             StepResult {
                 index,

@@ -5,6 +5,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// The `x` that a t variable of `degrees_of_freedom` degrees exceeds with probability 1 - `p`; not a number unless
 /// `degrees_of_freedom` is positive and `p` lies within 0..1.
 pub fn student_quantile(p: f64, degrees_of_freedom: f64) -> f64 {
+    // With more, the distribution is normal to seven digits, and the library's series does not converge any more.
+    let degrees_of_freedom = degrees_of_freedom.min(1e7);
     match StudentsT::new(0.0, 1.0, degrees_of_freedom) {
         Ok(distribution) if (0.0..=1.0).contains(&p) => distribution.inverse_cdf(p),
         _ => f64::NAN,
@@ -14,6 +16,13 @@ pub fn student_quantile(p: f64, degrees_of_freedom: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::student_quantile;
+
+    #[test]
+    fn the_quantile_of_very_many_degrees_is_the_normal_one() {
+        for degrees in [1e7, 1e12, 4.6e18, f64::MAX] {
+            assert!((student_quantile(0.975, degrees) - 1.959_964).abs() < 1e-5, "{degrees}");
+        }
+    }
 
     #[test]
     fn published_table() {

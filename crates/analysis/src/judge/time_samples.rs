@@ -78,7 +78,7 @@ fn intervals(timeline: &Timeline, window_ns: u64, start_s: f64, cell: usize) -> 
     let work = if has_bytes { &timeline.bytes } else { &timeline.transactions };
     let each_s = timeline.each_ns as f64 / 1e9 * joined as f64;
     // The window may cut the last interval short.
-    let whole = (window_ns / timeline.each_ns) as usize / joined;
+    let whole = window_ns.checked_div(timeline.each_ns).unwrap_or(0).min(work.len() as u64) as usize / joined;
     let sum = |list: &[u64], at: usize| -> f64 {
         list.iter().skip(at * joined).take(joined).map(|value| *value as f64).sum()
     };

@@ -58,7 +58,7 @@ fn rate_error(measure: &Measure) -> Option<RateError> {
         return None;
     }
     // The window's end may cut the last interval short.
-    let whole = (measure.window_ns / timeline.each_ns) as usize;
+    let whole = (measure.window_ns / timeline.each_ns).min(timeline.transactions.len() as u64) as usize;
     let batches = cycles.min(MAX_BATCHES).min(whole as u64);
     if batches < MIN_BATCHES {
         let share = 1.0 / (transactions as f64).sqrt();

@@ -19,8 +19,8 @@ pub struct RunFlags {
     #[command(flatten)]
     pub login: LoginFlags,
     /// Begin the names of directories on the targets with NAME, for shares that hide names with a dot in front.
-    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true, value_parser = work_dir)]
-    pub work_dir: String,
+    #[arg(long, value_name = "NAME", value_parser = work_dir)]
+    pub work_dir: Option<String>,
     #[command(flatten)]
     pub monitoring: MonitoringFlags,
     #[command(flatten)]
@@ -28,6 +28,13 @@ pub struct RunFlags {
     /// Also write an HTML report to FILE.
     #[arg(long, value_name = "FILE", help_heading = heading::OUTPUT)]
     pub report: Option<PathBuf>,
+}
+
+impl RunFlags {
+    /// The start of the names of directories; empty without one.
+    pub fn work_dir(&self) -> &str {
+        self.work_dir.as_deref().unwrap_or_default()
+    }
 }
 
 /// A start of a name that every file system and protocol accepts.

@@ -243,7 +243,7 @@ impl RowReader {
             target: fields.get("target")?,
             repetition: fields.get("repetition")?,
             coordinates: self.coordinates(fields.text("coordinates")?)?,
-            started_unix_ms: fields.get::<i64>("started_unix_ms")?.cast_unsigned(),
+            started_unix_ms: instant("started_unix_ms", fields.get("started_unix_ms")?)?,
             unmeasured_ms: fields.get("unmeasured_ms")?,
             measure: self.measure(&mut fields)?,
             checks: self.checks(fields.text("checks")?)?,
@@ -426,6 +426,12 @@ impl<'r> Fields<'r, '_> {
             ..WireCount::default()
         }))
     }
+}
+
+/// An instant in milliseconds since 1970, before the year 10000: later ones cannot be shown, and durations are added to it.
+fn instant(column: &'static str, unix_ms: i64) -> Result<u64, Problem> {
+    let known = u64::try_from(unix_ms).ok().filter(|unix_ms| *unix_ms < 253_402_300_800_000);
+    known.ok_or_else(|| Problem::value(column, format!("{unix_ms} ms is no instant from 1970 to 9999")))
 }
 
 /// The error of a column; a failure of the database itself is not one of the value.
