@@ -82,7 +82,7 @@ impl fmt::Display for ForecastError {
 pub struct Forecast {
     /// The model with the best prediction of the held-out loads.
     pub model: Capacity,
-    /// Throughput, with an interval by resampling residuals. The interval does not cover a wrong choice of model.
+    /// Throughput, with an interval by resampling the residuals of all models that the points leave open.
     pub throughput: Estimate,
 }
 
@@ -220,7 +220,8 @@ fn resampled(
         }
     }
     drawn.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| drawn.get(((drawn.len() as f64 - 1.0) * share).round() as usize).copied();
+    // The k-th smallest of n is at the share k/(n+1).
+    let at = |share: f64| drawn.get(((drawn.len() as f64 + 1.0) * share).round() as usize - 1).copied();
     // The residuals of few loads hold little information about the noise: wider by as much as Student's quantile exceeds the normal one.
     let tail = f64::midpoint(1.0, LEVEL);
     let wider = student_quantile(tail, points.len() as f64 - chosen.parameters()) / normal_quantile(tail);
