@@ -221,11 +221,7 @@ impl ServerState {
     }
 
     /// SYMLINK (RFC 1813, 3.3.10). The target is text to the server.
-    pub(super) fn make_symbolic_link(
-        &self,
-        call: &mut Reader<'_>,
-        out: &mut Writer,
-    ) -> Result<(), XdrError> {
+    pub(super) fn make_symbolic_link(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
         let place = DirectoryName::get(self, call)?;
         let set = SetFileAttributes::get(call)?;
         let target = call.opaque("target", MAX_WIRE_NAME)?;
