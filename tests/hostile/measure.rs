@@ -10,6 +10,8 @@ use crate::mode::Mode;
 
 /// Time after which a run counts as endless: enough for a slow machine to reach the limit of a listing.
 const PATIENCE: Duration = Duration::from_secs(900);
+/// Maximum number of calls of a run at a server that makes no progress without end.
+const MAX_CALLS: u64 = 20_000;
 /// Maximum memory of a run in KiB.
 const MAX_KIB: u64 = 64 << 10;
 
@@ -107,7 +109,7 @@ pub fn run(
 ) -> Measured {
     let directory = format!("w{number}");
     prepare(served, &directory);
-    let (_proxy, url) = mode.start(served, &directory).unwrap();
+    let (proxy, url) = mode.start(served, &directory).unwrap();
     let own_program = fs::read_link("/proc/self/exe").unwrap();
     let began = Instant::now();
     let timeout = format!("--timeout={}s", mode.timeout_s());
@@ -133,6 +135,8 @@ pub fn run(
     rule(ended, format!("still runs after {PATIENCE:?}"));
     rule(!output.contains("panicked"), "panics".into());
     rule(!has_controls(&output), "prints escape sequences".into());
+    let calls = proxy.answers();
+    rule(mode.is_endless || calls <= MAX_CALLS, format!("makes {calls} calls"));
     rule(peak <= MAX_KIB, format!("takes {} MiB", peak >> 10));
     let code = if ended { program.wait(PATIENCE).ok().and_then(|status| status.code()) } else { None };
     rule(code.is_some() || !ended, "is ended by a signal".into());

@@ -224,7 +224,7 @@ pub fn record(body: &[u8]) -> Vec<u8> {
     headed(LAST | body.len() as u32, body)
 }
 
-pub fn xid(reply: &[u8]) -> u32 {
+fn xid(reply: &[u8]) -> u32 {
     word(reply, 4)
 }
 

@@ -1,27 +1,25 @@
 //! Hostile servers of NFS 4.0, 4.1 and 4.2.
 
 use sharebench_nfs::protocol::NFS_PROGRAM;
-use sharebench_nfs::v4::attribute_types::{Component, FileType, FsId};
+use sharebench_nfs::v4::attribute_types::{FileType, FsId};
 use sharebench_nfs::v4::attributes::Attributes;
 use sharebench_nfs::v4::bitmap::Bitmap;
 use sharebench_nfs::v4::compound::{COMPOUND, NFS4_VERSION, ReplyHead, ResultHead};
-use sharebench_nfs::v4::item::Item;
+use sharebench_nfs::v4::item::{Item, Opaque};
 use sharebench_nfs::v4::listing::{ListedEntry, get_listing};
 use sharebench_nfs::v4::open::Opened;
 use sharebench_nfs::v4::operation::Operation;
 use sharebench_nfs::v4::status::Nfs4Status as Status;
 use sharebench_nfs::xdr::{Reader, Writer, XdrError};
 
-use crate::mode::Protocol::{Nfs40, Nfs41, Nfs42};
+use crate::mode::Protocol::{self, Nfs40, Nfs41, Nfs42};
 use crate::mode::{ESCAPES, Mode, forward, garbage};
-use crate::nfs::{RESULT, called, record, replaced, word, words, xid};
+use crate::nfs::{RESULT, called, record, replaced, word, words};
 use crate::proxy::{Answer, Distort, Exchange};
 
 /// Name of the behaviour, and what it does with each reply.
-type Row = (&'static str, fn(crate::mode::Protocol, &'static str, Distort) -> Mode, Distort);
+type Row = (&'static str, fn(Protocol, &'static str, Distort) -> Mode, Distort);
 
-/// Entries of a page of an endless directory.
-const PAGE_ENTRIES: u64 = 1000;
 /// Length of the result of SEQUENCE: session, sequence, slot, highest and target slots, flags (RFC 8881, 18.46).
 const SEQUENCE: usize = 36;
 /// Not a status of any version.
@@ -29,7 +27,7 @@ const UNKNOWN: u32 = 4242;
 
 /// The modes, in the order of the table.
 pub fn modes() -> Vec<Mode> {
-    let minors = [(Nfs40, OLD), (Nfs41, SESSIONS), (Nfs42, &[])];
+    let minors: [(Protocol, &'static [Row]); 3] = [(Nfs40, OLD), (Nfs41, SESSIONS), (Nfs42, &[])];
     let rows = minors.into_iter().flat_map(|(protocol, own)| {
         EVERY.iter().chain(own).map(move |(what, make, distort)| make(protocol, what, *distort))
     });
@@ -60,7 +58,9 @@ const EVERY: &[Row] = &[
     ("a tag of 4 GiB", Mode::new, |at| compound(at, |_| words(&[0, u32::MAX, 1]))),
     ("4 billion results", Mode::new, |at| compound(at, |_| words(&[0, 0, u32::MAX, 53, 0]))),
     ("no results and success", Mode::new, |at| compound(at, |_| words(&[0, 0, 0]))),
-    ("results of garbage", Mode::new, |at| compound(at, |reply| [words(&[0, 0, 4]), garbage(reply.len())].concat())),
+    ("results of garbage", Mode::new, |at| {
+        compound(at, |reply| [words(&[0, 0, 4]), garbage(reply.len())].concat())
+    }),
     ("results of zeros", Mode::new, |at| compound(at, |reply| vec![0; reply.len()])),
     ("results of another operation", Mode::new, |at| compound(at, |_| words(&[0, 0, 1, 59, 0]))),
     ("GETFH: a handle of 4 GiB", Mode::new, |at| of(at, Operation::GetFh, |_| words(&[u32::MAX]))),
@@ -78,11 +78,10 @@ const EVERY: &[Row] = &[
         listing(at, false, |_, out| entry(out, 7, b"same", FileType::Regular))
     }),
     ("READDIR: empty pages without end", Mode::new, |at| listing(at, false, |_, _| {})),
-    ("READDIR: a directory without end", Mode::endless, |at| {
-        listing(at, false, |cookie, out| {
-            for number in cookie + 1..=cookie + PAGE_ENTRIES {
-                entry(out, number, format!("file-{number:012}").as_bytes(), FileType::Regular);
-            }
+    ("READDIR: three pages again and again", Mode::new, |at| {
+        listing(at, false, |page, out| {
+            let number = page % 3;
+            entry(out, 7 + number, format!("file-{number}").as_bytes(), FileType::Regular);
         })
     }),
     ("READDIR: the name `../../etc`", Mode::new, |at| one_name(at, b"../../etc")),
@@ -92,11 +91,14 @@ const EVERY: &[Row] = &[
     }),
     ("OPEN: a write delegation that nobody wanted, by an owner of 4 GiB", Mode::new, |at| {
         // State, change_info, flags, no attributes, OPEN_DELEGATE_WRITE.
-        let fixed = [&[1, 2, 3, 4][..], &[1, 0, 0, 0, 0], &[0], &[0], &[2], &[1, 2, 3, 4], &[0, 1, 0, 9]].concat();
+        let fixed =
+            [&[1, 2, 3, 4][..], &[1, 0, 0, 0, 0], &[0], &[0], &[2], &[1, 2, 3, 4], &[0, 1, 0, 9]].concat();
         of(at, Operation::Open, |_| words(&[&fixed[..], &[0, 0, 0, u32::MAX]].concat()))
     }),
     ("READ: 4 GiB", Mode::new, |at| of(at, Operation::Read, |_| words(&[0, u32::MAX]))),
-    ("READ: 0 bytes, and not the end of the file", Mode::new, |at| of(at, Operation::Read, |_| words(&[0, 0]))),
+    ("READ: 0 bytes, and not the end of the file", Mode::new, |at| {
+        of(at, Operation::Read, |_| words(&[0, 0]))
+    }),
     ("WRITE: 4 GiB written", Mode::new, |at| of(at, Operation::Write, |_| words(&[u32::MAX, 2, 0, 0]))),
 ];
 
@@ -115,16 +117,22 @@ const OLD: &[Row] = &[
     ("OPEN_CONFIRM answered with NFS4ERR_BAD_STATEID", Mode::new, |at| {
         fails(at, Operation::OpenConfirm, Status::BadStateid)
     }),
-    ("CLOSE answered with NFS4ERR_OLD_STATEID", Mode::new, |at| fails(at, Operation::Close, Status::OldStateid)),
+    ("CLOSE answered with NFS4ERR_OLD_STATEID", Mode::new, |at| {
+        fails(at, Operation::Close, Status::OldStateid)
+    }),
 ];
 
 /// Of minor versions with sessions.
 const SESSIONS: &[Row] = &[
     ("SEQUENCE answered with NFS4ERR_BADSESSION", Mode::new, |at| sequence(at, Status::Badsession.code())),
     ("SEQUENCE answered with NFS4ERR_DEADSESSION", Mode::new, |at| sequence(at, Status::Deadsession.code())),
-    ("SEQUENCE answered with NFS4ERR_STALE_CLIENTID", Mode::new, |at| sequence(at, Status::StaleClientid.code())),
+    ("SEQUENCE answered with NFS4ERR_STALE_CLIENTID", Mode::new, |at| {
+        sequence(at, Status::StaleClientid.code())
+    }),
     ("SEQUENCE answered with NFS4ERR_BADSLOT", Mode::new, |at| sequence(at, Status::Badslot.code())),
-    ("SEQUENCE answered with NFS4ERR_SEQ_MISORDERED", Mode::new, |at| sequence(at, Status::SeqMisordered.code())),
+    ("SEQUENCE answered with NFS4ERR_SEQ_MISORDERED", Mode::new, |at| {
+        sequence(at, Status::SeqMisordered.code())
+    }),
     ("SEQUENCE answered with NFS4ERR_SEQ_FALSE_RETRY", Mode::new, |at| {
         sequence(at, Status::SeqFalseRetry.code())
     }),
@@ -142,7 +150,9 @@ const SESSIONS: &[Row] = &[
     ("SEQUENCE: no slots from now on", Mode::new, |at| sequence_word(at, 7, 0)),
     ("SEQUENCE: 4 billion slots from now on", Mode::new, |at| sequence_word(at, 7, u32::MAX)),
     ("SEQUENCE: every flag of lost state", Mode::new, |at| sequence_word(at, 8, u32::MAX)),
-    ("EXCHANGE_ID answered with NFS4ERR_DELAY", Mode::slow, |at| fails(at, Operation::ExchangeId, Status::Delay)),
+    ("EXCHANGE_ID answered with NFS4ERR_DELAY", Mode::slow, |at| {
+        fails(at, Operation::ExchangeId, Status::Delay)
+    }),
     ("EXCHANGE_ID answered with NFS4ERR_CLID_INUSE", Mode::new, |at| {
         fails(at, Operation::ExchangeId, Status::ClidInuse)
     }),
@@ -157,7 +167,9 @@ const SESSIONS: &[Row] = &[
         fails(at, Operation::CreateSession, Status::StaleClientid)
     }),
     ("CREATE_SESSION: no slots", Mode::new, |at| channel(at, [0, 1 << 20, 1 << 20, 4096, 64, 0, 0])),
-    ("CREATE_SESSION: 4 billion slots", Mode::new, |at| channel(at, [0, 1 << 20, 1 << 20, 4096, 64, u32::MAX, 0])),
+    ("CREATE_SESSION: 4 billion slots", Mode::new, |at| {
+        channel(at, [0, 1 << 20, 1 << 20, 4096, 64, u32::MAX, 0])
+    }),
     ("CREATE_SESSION: messages of 0 bytes", Mode::new, |at| channel(at, [0, 0, 0, 0, 0, 1, 0])),
     ("CREATE_SESSION: messages of 4 GiB", Mode::new, |at| {
         channel(at, [0, u32::MAX, u32::MAX, u32::MAX, u32::MAX, 64, 0])
@@ -165,9 +177,7 @@ const SESSIONS: &[Row] = &[
     ("RECLAIM_COMPLETE answered with NFS4ERR_DEADSESSION", Mode::new, |at| {
         fails(at, Operation::ReclaimComplete, Status::Deadsession)
     }),
-    ("a callback before each reply", Mode::new, |at| {
-        Answer::Send([callback(1), at.reply].concat())
-    }),
+    ("a callback before each reply", Mode::new, |at| Answer::Send([callback(1), at.reply].concat())),
     ("callbacks without end", Mode::slow, |_| Answer::Flood(callback(1))),
     ("callbacks of 4 billion operations without end", Mode::slow, |_| Answer::Flood(callback(u32::MAX))),
     ("a callback of 1 MiB before each reply", Mode::new, |at| {
@@ -313,19 +323,18 @@ fn callback(count: u32) -> Vec<u8> {
     record(&words(&[&head[..], &[11, 1, 2, 3, 4, 1, 0, 0, 0, 0]].concat()))
 }
 
-/// Replaces pages of listings; `entries` gets the cookie of the page before.
+/// Replaces pages of listings; `entries` gets the number of the page.
 fn listing(at: Exchange<'_>, end: bool, entries: impl FnOnce(u64, &mut Writer)) -> Answer {
     if result_at(&at.reply, Operation::ReadDir).is_none() {
         return forward(at);
     }
-    // The last cookie of the pages so far: one listing at a time is without an end.
-    let before = at.memory.first_chunk().map_or(2, |last| u64::from_be_bytes(*last));
+    let page = at.memory.len() as u64;
+    at.memory.push(0);
     let mut out = Writer::default();
     out.words(&[0, 0]);
-    entries(before, &mut out);
+    entries(page, &mut out);
     out.boolean(false);
     out.boolean(end);
-    *at.memory = (before + PAGE_ENTRIES).to_be_bytes().to_vec();
     of(at, Operation::ReadDir, |_| out.as_slice().to_vec())
 }
 
@@ -344,14 +353,14 @@ fn entry(out: &mut Writer, cookie: u64, name: &[u8], kind: FileType) {
         ..Attributes::default()
     };
     out.boolean(true);
-    ListedEntry { cookie, name: Component(name), attributes }.put(out);
+    ListedEntry { cookie, name: Opaque(name), attributes }.put(out);
 }
 
 /// The xid of a reply is that of its call.
 #[test]
 fn replaced_results_keep_the_call_that_they_answer() {
     let reply = record(&words(&[9, 1, 0, 0, 0, 0, 0, 0, 2, 53, 0, 1, 2, 3, 4, 1, 0, 0, 0, 0, 22, 0]));
-    assert_eq!(xid(&reply), 9);
+    assert_eq!(word(&reply, 4), 9);
     assert_eq!(result_at(&reply, Operation::Sequence), Some((RESULT + 12, 0)));
     assert_eq!(result_at(&reply, Operation::PutFh), Some((RESULT + 12 + 8 + SEQUENCE, 1)));
     assert_eq!(result_at(&reply, Operation::Read), None);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -88,6 +88,8 @@ struct Shared {
     greet: Greet,
     ended: AtomicBool,
     memory: Mutex<Vec<u8>>,
+    /// Replies that the mode has replaced.
+    answers: AtomicU64,
     streams: Mutex<Vec<TcpStream>>,
 }
 
@@ -113,6 +115,7 @@ impl HostileProxy {
             greet,
             ended: AtomicBool::new(false),
             memory: Mutex::default(),
+            answers: AtomicU64::new(0),
             streams: Mutex::default(),
         });
         let theirs = Arc::clone(&shared);
@@ -128,6 +131,11 @@ impl HostileProxy {
             address
         };
         Ok(Self { shared, address })
+    }
+
+    /// Number of replies so far.
+    pub fn answers(&self) -> u64 {
+        self.shared.answers.load(Ordering::Relaxed)
     }
 
     /// The port for the client.
@@ -157,6 +165,7 @@ impl Shared {
     }
 
     fn answer(&self, request: &[u8], reply: Vec<u8>) -> Answer {
+        self.answers.fetch_add(1, Ordering::Relaxed);
         (self.distort)(Exchange { request, reply, memory: &mut lock(&self.memory) })
     }
 

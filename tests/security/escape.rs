@@ -208,13 +208,18 @@ fn lead_out(protocol: Protocol) -> String {
         }
         // On a case-sensitive volume the name of a link in another case is free.
         let free = protocol == Protocol::Nfs && name == "WINDOW";
+        // In NFS a link is a name inside the volume, which may be removed and renamed as any other.
+        let fixed = protocol != Protocol::Nfs || name != "window";
         let attempts: [(&str, bool); 6] = [
             ("opened", stand.attempt(name, |path| MetaOp::open(path, OpenHow::ReadWrite))),
             ("created", !free && stand.attempt(name, |path| MetaOp::open(path, OpenHow::CreateNew))),
             ("made", !free && stand.attempt(name, |path| MetaOp::MakeDir { path })),
-            ("removed", stand.attempt(name, |path| MetaOp::Remove { path })),
-            ("renamed from", stand.attempt(name, |from| MetaOp::Rename { from, to: "here/taken".into() })),
-            ("renamed to", !free && stand.attempt(name, |to| MetaOp::Rename { from: mine(), to })),
+            ("removed", fixed && stand.attempt(name, |path| MetaOp::Remove { path })),
+            (
+                "renamed from",
+                fixed && stand.attempt(name, |from| MetaOp::Rename { from, to: "here/taken".into() }),
+            ),
+            ("renamed to", fixed && !free && stand.attempt(name, |to| MetaOp::Rename { from: mine(), to })),
         ];
         stand.assert_untouched();
         done.extend(attempts.iter().filter(|(_, done)| *done).map(|(what, _)| format!("{name} {what}")));

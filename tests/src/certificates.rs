@@ -34,6 +34,8 @@ impl Certificates {
     pub const FOREIGN: &str = "foreign";
     /// Name of the authority of [`Self::FOREIGN`].
     pub const FOREIGN_AUTHORITY: &str = "foreign-ca";
+    /// The same server with a certificate that is its own authority, as `openssl req -x509` makes it.
+    pub const SELF_SIGNED: &str = "self-signed";
     /// A client.
     pub const CLIENT: &str = "client";
 
@@ -53,6 +55,7 @@ impl Certificates {
         made.sign(Self::OTHER, &["other.example"], &ours, Validity::Now)?;
         made.sign(Self::FOREIGN, &local, &foreign, Validity::Now)?;
         made.sign(Self::CLIENT, &["client.example"], &ours, Validity::Now)?;
+        made.sign_itself(Self::SELF_SIGNED, &local)?;
         Ok(made)
     }
 
@@ -94,6 +97,16 @@ impl Certificates {
         let certificate = params.self_signed(&key).map_err(io::Error::other)?;
         fs::write(self.certificate(name), certificate.pem())?;
         Ok(Issuer::new(params, key))
+    }
+
+    fn sign_itself(&self, name: &str, subjects: &[&str]) -> io::Result<()> {
+        let subjects: Vec<String> = subjects.iter().map(|subject| (*subject).to_owned()).collect();
+        let mut params = CertificateParams::new(subjects).map_err(io::Error::other)?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().map_err(io::Error::other)?;
+        let certificate = params.self_signed(&key).map_err(io::Error::other)?;
+        fs::write(self.certificate(name), certificate.pem())?;
+        write_key(&self.key(name), &key.serialize_pem())
     }
 
     fn sign(

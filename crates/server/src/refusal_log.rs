@@ -15,7 +15,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct RefusalLog {
     protocol: &'static str,
-    /// What is refused, in the singular.
+    /// `client` or `request`.
     what: &'static str,
     /// The limit with its unit and its flag.
     limit: String,

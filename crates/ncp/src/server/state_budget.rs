@@ -94,13 +94,11 @@ impl StateCharge {
 
     /// Grows or shrinks to `bytes`; false, and nothing changes, if the budget has less.
     pub fn resize(&mut self, bytes: usize) -> bool {
-        match bytes.checked_sub(self.bytes) {
-            Some(more) => self.grow(more),
-            None => {
-                self.shrink(self.bytes - bytes);
-                true
-            }
+        if bytes > self.bytes {
+            return self.grow(bytes - self.bytes);
         }
+        self.shrink(self.bytes - bytes);
+        true
     }
 
     /// Moves bytes to another charge.

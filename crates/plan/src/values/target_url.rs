@@ -160,6 +160,7 @@ mod tests {
             ("nas://export", "nas://export"),
             ("[fe80::1]:/export/50%", "nfs://[fe80::1]/export/50%25"),
             ("nfs3://nas/export", "nfs://nas/export"),
+            ("NFS4://nas/export", "nfs://nas/export"),
             ("ncp://alice@nas/SYS", "ncp://alice@nas/SYS"),
             ("/data", "/data"),
             ("///data", "///data"),

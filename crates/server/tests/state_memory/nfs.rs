@@ -69,7 +69,7 @@ pub const ATTACKS: [Attack; 6] = [
         server: SERVER,
         what: "4.1: opens of one file",
         run: |budget, attacked| {
-            attack(budget, attacked, |client| client.opens(|number| number.to_be_bytes().to_vec()))
+            attack(budget, attacked, |client| client.opens(|number| number.to_be_bytes().to_vec()));
         },
     },
     Attack {

@@ -26,7 +26,7 @@ pub const ATTACKS: [Attack; 4] = [
         what: "open files",
         run: |budget, attacked| {
             attack(budget, attacked, 2, |client| {
-                (0..16_000).take_while(|_| client.open().is_ok()).for_each(drop)
+                (0..16_000).take_while(|_| client.open().is_ok()).for_each(drop);
             });
         },
     },

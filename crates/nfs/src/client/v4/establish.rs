@@ -29,11 +29,11 @@ use crate::v4::data::{FileHandle4, PutFh};
 use crate::v4::item::Opaque;
 use crate::v4::names::FileAttributes;
 use crate::v4::operation::Operation;
-use crate::v4::status::Nfs4Status;
 use crate::v4::session::{
     CONNECTION_BACK_CHANNEL, CallbackSecurity, ChannelLimits, CreateSession, CreatedSession, ExchangeId,
     ExchangedId, NoStateProtection, ReclaimComplete, SUPPORTS_REFERRALS, USE_NON_PNFS, USE_PNFS_MDS,
 };
+use crate::v4::status::Nfs4Status;
 
 /// What a call needs in addition to the data of a WRITE: RPC header with credentials, SEQUENCE, PUTFH, WRITE.
 const CALL_OVERHEAD: u32 = 1024;

@@ -136,10 +136,10 @@ fn fail_first(reply: &mut Vec<u8>, operation: Operation, status: Nfs4Status) {
 }
 
 /// A server, the flag that makes it reject calls, and the number of results of each of its replies.
-type RejectingServer = (SocketAddr, Arc<Mutex<bool>>, Arc<Mutex<Vec<u32>>>);
+pub(super) type RejectingServer = (SocketAddr, Arc<Mutex<bool>>, Arc<Mutex<Vec<u32>>>);
 
 /// A server that rejects each call of one kind with a status as soon as the flag is set.
-fn rejecting(operation: Operation, status: Nfs4Status) -> RejectingServer {
+pub(super) fn rejecting(operation: Operation, status: Nfs4Status) -> RejectingServer {
     let rejects = Arc::new(Mutex::new(false));
     let shared = Arc::clone(&rejects);
     let (address, counts) = changing_by_call(move |record, reply| {

@@ -22,6 +22,8 @@ mod listing;
 mod locks;
 mod metadata;
 mod owners;
+#[cfg(test)]
+mod port_hint_tests;
 mod ranges;
 #[cfg(test)]
 mod ranges_tests;

@@ -96,7 +96,7 @@ fn links_have_their_target_and_files_several_names() {
     };
     assert_eq!(status(&link(b"link", b"../outside")), None);
     assert_eq!(status(&link(b"link", b"other")), Some(NfsStatus::Exist));
-    assert_eq!(status(&link(b"..", b"other")), Some(NfsStatus::Exist));
+    assert_eq!(status(&link(b"..", b"other")), Some(NfsStatus::Inval));
     let made = state.volume.lookup(ROOT, "link").unwrap();
     let read = |node| nfs(&state, Procedure::ReadLink, |call| state.handles.put(call, node));
     let text = read(made.node);

@@ -10,6 +10,7 @@ mod lossy_relay;
 mod peers;
 mod policies;
 mod tls;
+mod without_commit;
 
 #[path = "../../../../../tests/src/certificates.rs"]
 mod certificates;

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use rustls::crypto::aws_lc_rs::default_provider;
+use rustls::pki_types::pem::PemObject as _;
 use sharebench_model::{ErrorClass, Fact, TargetFacts};
 use sharebench_nfs::NfsTarget;
 use sharebench_target::conformance::Suite;
@@ -74,6 +76,7 @@ fn nfs_conforms_over_tls_with_each_version_and_volume() {
                 "{version}"
             );
             assert!(facts[Fact::TlsCipher].starts_with("TLS13_"), "{facts:?}");
+            assert_eq!(facts[Fact::TlsProtocol], "sunrpc");
             let suite = Suite { max_depth: 64, ..Suite::default() };
             let counted = run(suite.run(&target)).unwrap_or_else(|failures| panic!("{failures}")).counted;
             assert!(counted.requests > 1000, "{version}: {counted:?}");
@@ -111,6 +114,10 @@ fn each_wrong_certificate_is_one_sentence() {
         }
         server.stop();
     }
+    let server = required(&certificates, Certificates::SELF_SIGNED, None);
+    let client = certificates.client(Certificates::SELF_SIGNED, None);
+    let error = failure(&target("localhost", server.addr(), "tls", client));
+    assert!(error.contains("CA:TRUE") && error.contains("openssl req -x509"), "{error}");
     let server = required(&certificates, Certificates::SERVER, Some(Certificates::AUTHORITY));
     // TLS 1.3 ends the client's handshake before the server has judged its certificate.
     for (identity, words) in [
@@ -147,6 +154,40 @@ fn a_server_without_tls_is_rejected_and_one_that_requires_it_denies_other_client
     for options in ["none", "tls", "none&vers=4.1", "tls&vers=4.2"] {
         let facts = connect(&target("localhost", open.addr(), options, client())).unwrap();
         assert_eq!(facts.get(Fact::Xprtsec).is_some(), options.starts_with("tls"), "{options}");
+    }
+}
+
+/// A name that a peer gives to the protocol, and the alert of a peer that rejects it.
+#[test]
+fn a_peer_may_name_no_protocol_and_must_not_name_another_one() {
+    let certificates = Certificates::new().unwrap();
+    let server = required(&certificates, Certificates::SERVER, None);
+    let authority = std::fs::read(certificates.certificate(Certificates::AUTHORITY)).unwrap();
+    for (protocol, accepted) in [(None, true), (Some("sunrpc"), true), (Some("h2"), false)] {
+        let mut stream = TcpStream::connect(server.addr()).unwrap();
+        stream.write_all(&probe()).unwrap();
+        let mut starttls = vec![0; reply_with(b"STARTTLS", &[0]).len()];
+        stream.read_exact(&mut starttls).unwrap();
+        let mut roots = rustls::RootCertStore::empty();
+        for root in rustls::pki_types::CertificateDer::pem_slice_iter(&authority) {
+            roots.add(root.unwrap()).unwrap();
+        }
+        let mut config = rustls::ClientConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = protocol.iter().map(|name: &&str| name.as_bytes().to_vec()).collect();
+        let name = "localhost".try_into().unwrap();
+        let mut client = rustls::ClientConnection::new(Arc::new(config), name).unwrap();
+        let null: Vec<u8> = [0x8000_0028u32, 9, 0, 2, 100_003, 3, 0, 0, 0, 0, 0]
+            .iter()
+            .flat_map(|word| word.to_be_bytes())
+            .collect();
+        let mut tls = rustls::Stream::new(&mut client, &mut stream);
+        let mut reply = [0; 28];
+        let answered = tls.write_all(&null).and_then(|()| tls.read_exact(&mut reply));
+        assert_eq!(answered.is_ok(), accepted, "{protocol:?}: {answered:?}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sharebench_nfs::v4::data::StateId;
 use sharebench_nfs::v4::item::{Item, Opaque};
 use sharebench_nfs::v4::lock::{Denied, Lock, LockKind, LockTest, Locker, Unlock};
 use sharebench_nfs::v4::open::StateOwner;
@@ -63,11 +64,7 @@ impl Compound<'_> {
             let locked = match &args.locker {
                 Locker::New(locker) => {
                     let owner = Arc::from(locker.owner.owner.0);
-                    let locked = state_table.lock_as_new(&state, this.caller(), &owner, wanted)?;
-                    if locked.is_ok() {
-                        this.begin_lock_sequence(client, &owner, locker.lock_sequence)?;
-                    }
-                    locked
+                    this.lock_as_new(client, &owner, (&state, locker.lock_sequence), wanted)?
                 }
                 Locker::Known(_) => state_table.lock_as_known(&state, this.caller(), wanted)?,
             };
@@ -87,17 +84,30 @@ impl Compound<'_> {
         }
     }
 
-    /// Sets the sequence of a lock owner that LOCK has introduced, minor version 0.
-    fn begin_lock_sequence(&self, client: u64, owner: &[u8], sequence: u32) -> Result<(), Nfs4Status> {
+    /// Locks a range for an owner that may be new. In minor version 0 its sequence then begins, and a failure leaves nothing of it.
+    fn lock_as_new(
+        &self,
+        client: u64,
+        owner: &Arc<[u8]>,
+        (open, sequence): (&StateId, u32),
+        wanted: WantedLock,
+    ) -> Result<Locked, Nfs4Status> {
+        let state = &self.v4().state;
         if self.minor_version > 0 {
-            return Ok(());
+            return state.lock_as_new(open, self.caller(), owner, wanted);
         }
-        let locker = self.v4().state.owner_sequence(client, owner, true)?;
-        let mut locks = locker.take()?;
-        // A repeated LOCK is recognized by the sequence of the open owner, so that this reply is never used.
-        let reply = OwnerReply { operation: Operation::Illegal as u32, bytes: Vec::new(), node: None };
-        locks.record(sequence, Ok(()), reply, locker.budget());
-        Ok(())
+        let locker = state.owner_sequence(client, owner, true)?;
+        let locked = state.lock_as_new(open, self.caller(), owner, wanted);
+        if let Ok(Ok(_)) = &locked {
+            // A repeated LOCK is recognized by the sequence of the open owner, so that this reply is never used.
+            let reply = OwnerReply { operation: Operation::Illegal as u32, bytes: Vec::new(), node: None };
+            locker.take()?.record(sequence, Ok(()), reply, locker.budget());
+        }
+        drop(locker);
+        if !matches!(locked, Ok(Ok(_))) {
+            state.forget_failed_owner(client, owner, true);
+        }
+        locked
     }
 
     /// LOCKT.

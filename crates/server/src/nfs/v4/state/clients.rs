@@ -114,7 +114,7 @@ impl StateTable {
             _charge: charge,
         };
         tables.clients.insert(id, client);
-        tables.unconfirmed.insert(number, id);
+        tables.unconfirmed.insert(id);
         tables.owners.entry(owner).or_default().unconfirmed = Some(id);
         Ok(id)
     }
@@ -177,7 +177,7 @@ impl Tables {
     pub(super) fn confirm_client(&mut self, id: u64, now_ms: u64) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         client.confirmed = true;
-        self.unconfirmed.remove(&(id & u64::from(u32::MAX)));
+        self.unconfirmed.remove(&id);
         client.lease.renew(now_ms);
         let owner = client.owner.clone();
         let records = self.owners.entry(owner.clone()).or_default();
@@ -206,7 +206,7 @@ impl Tables {
             }
         }
         let Some(client) = self.clients.remove(&id) else { return };
-        self.unconfirmed.remove(&(id & u64::from(u32::MAX)));
+        self.unconfirmed.remove(&id);
         for session in &client.sessions {
             if let Some(session) = self.sessions.remove(session) {
                 session.kill();
@@ -232,7 +232,7 @@ impl Tables {
     }
 
     fn drop_oldest_unconfirmed(&mut self, now_ms: u64) -> bool {
-        let oldest = self.unconfirmed.pop_first().map(|(_, id)| id);
+        let oldest = self.unconfirmed.pop_first();
         if let Some(id) = oldest {
             self.remove_client(id, now_ms);
         }

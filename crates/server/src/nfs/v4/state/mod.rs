@@ -20,7 +20,7 @@ pub(super) mod shares;
 pub(super) mod slot;
 pub(super) mod stable;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -67,8 +67,8 @@ pub(super) struct Tables {
     pub(super) clients: HashMap<u64, Client>,
     /// Numbers of the confirmed and the unconfirmed record of an owner.
     owners: HashMap<ClientOwner, OwnerRecords>,
-    /// The clients that have not confirmed their record, by the number in their id, the oldest first.
-    unconfirmed: BTreeMap<u64, u64>,
+    /// The clients that have not confirmed their record, the oldest first.
+    unconfirmed: BTreeSet<u64>,
     pub(super) sessions: HashMap<SessionId, Arc<Session>>,
     pub(super) states: HashMap<u64, StateEntry>,
     owned: OwnedStates,
@@ -114,7 +114,7 @@ impl StateTable {
             last: 0,
             clients: HashMap::new(),
             owners: HashMap::new(),
-            unconfirmed: BTreeMap::new(),
+            unconfirmed: BTreeSet::new(),
             sessions: HashMap::new(),
             states: HashMap::new(),
             owned: OwnedStates::default(),

@@ -119,7 +119,7 @@ fn each_kind_of_state_ends_at_the_budget_with_its_status_and_all_of_it_is_return
         assert_eq!(status, expected, "{name} after {count}");
         assert!(count > 50, "{name}: {count}");
         assert!(server.state_bytes() <= BUDGET, "{name}");
-        assert_eq!(client.call(|_| {}).status, None, "{name}: the session goes on");
+        assert_eq!(client.call(|_| {}).status, None, "{name}: the session continues");
         server.pass(LEASE * 2);
         drop(client);
         assert_eq!(server.state_bytes(), 0, "{name}");

@@ -119,3 +119,28 @@ fn renewals_keep_a_lease_and_without_them_it_ends() {
     assert_eq!(late.status, Some(Nfs4Status::StaleClientid));
     assert_eq!(client.open("f", 1).status, Some(Nfs4Status::StaleClientid));
 }
+
+#[test]
+fn denied_locks_leave_no_owner() {
+    let server = Server::new();
+    let clients = [Client::new(&server, "one"), Client::new(&server, "two")];
+    let opened = [0, 1].map(|index: usize| {
+        let client = &clients[index];
+        let state = client.open("f", 1).decode::<Opened<'_>>(Operation::Open).state;
+        client.confirm("f", state, 2).decode::<StateId>(Operation::OpenConfirm)
+    });
+    let lock = |index: usize, open_sequence: u32, owner: &[u8]| {
+        let owner = StateOwner { client_id: clients[index].id, owner: Opaque(owner) };
+        let new = NewLocker { open_sequence, open_state: opened[index], lock_sequence: 1, owner };
+        let locker = Locker::New(new);
+        let lock = Lock { kind: LockKind::Write, reclaim: false, offset: 0, length: 1, locker };
+        clients[index].call(|call| call.path(&["export", "f"]).add(Operation::Lock, &lock).done()).status
+    };
+    assert_eq!(lock(0, 3, b"holder"), None);
+    assert_eq!(lock(1, 3, b"denied"), Some(Nfs4Status::Denied));
+    let before = server.state_bytes();
+    for number in 0..100u32 {
+        assert_eq!(lock(1, number + 4, &number.to_be_bytes()), Some(Nfs4Status::Denied));
+    }
+    assert_eq!(server.state_bytes(), before);
+}
