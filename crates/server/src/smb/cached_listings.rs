@@ -158,7 +158,7 @@ impl OpenFiles {
         for file in self.all_open() {
             let state = file.state();
             let is_below = |place: &Place| fold_case(&place.path).starts_with(&above);
-            if state.opens.is_empty() || !state.places().any(is_below) {
+            if state.opens.is_empty() || !state.places.all().any(is_below) {
                 continue;
             }
             if !state.opens.iter().all(|open| state.is_kept(open.id)) {

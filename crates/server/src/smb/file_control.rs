@@ -135,7 +135,8 @@ impl Call<'_> {
         if reads {
             target.require(access::READ_DATA)?;
         }
-        let (mut chunks, mut bytes) = (0, 0);
+        let mut chunks = 0;
+        let mut bytes = 0;
         let mut status = NtStatus::SUCCESS;
         for chunk in &request.chunks {
             match self.copy_chunk(&source, target, chunk) {

@@ -41,6 +41,7 @@ mod parked;
 mod pattern;
 mod pending;
 mod pipe;
+mod places;
 mod query_info;
 mod resolve;
 mod serving;

@@ -23,6 +23,8 @@ use crate::smb::open_entries::{OpenEntries, OpenEntry};
 use crate::smb::open_streams::OpenStreams;
 use crate::smb::parked::Gate;
 use crate::smb::pending::PendingReply;
+pub(super) use crate::smb::places::Place;
+use crate::smb::places::Places;
 use crate::smb::session::OpenCount;
 use crate::smb::status::Outcome;
 use crate::smb::watches::{Watch, Watches};
@@ -31,18 +33,6 @@ use crate::{Attributes, NodeId, SetAttributes, Volume, VolumeResult};
 
 /// Maximum number of oplocks and leases of a file: every open examines all of them. Further opens get none.
 const MAX_GRANTS: usize = 1024;
-
-/// Directory and name of an open file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) directory: NodeId,
-    /// Empty for the root.
-    pub(super) name: String,
-    /// Path below the share with `\` between names.
-    pub(super) path: String,
-    /// The node and the name of a stream.
-    pub(super) stream: Option<(NodeId, String)>,
-}
 
 /// An open file or directory of a client (MS-SMB2 3.3.1.10).
 pub(super) struct OpenFile {
@@ -84,7 +74,7 @@ pub(super) struct OpenFile {
 impl OpenFile {
     /// The place of the name by which it was opened.
     pub(super) fn place(&self) -> Place {
-        self.file.state().place_of(self.id.volatile).clone()
+        self.file.state().places.of(self.id.volatile).clone()
     }
 
     /// The node that has times, owner and mode.
@@ -187,9 +177,8 @@ pub(super) struct File {
 
 /// What the opens of a node have in common.
 pub(super) struct FileState {
-    place: Place,
-    /// The places of opens by another name of the file.
-    other_places: Vec<(u64, Place)>,
+    /// The one that is chosen is that whose removal is pending.
+    pub(super) places: Places,
     pub(super) opens: OpenEntries,
     pub(super) delete_pending: bool,
     /// The lease of the directory that the open which requested the removal has named.
@@ -202,36 +191,11 @@ pub(super) struct FileState {
 }
 
 impl FileState {
-    /// The places of all names by which the file is open.
-    pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
-        std::iter::once(&self.place).chain(self.other_places.iter().map(|(_, place)| place))
-    }
-
-    /// The place of the name by which a file was opened.
-    pub(super) fn place_of(&self, open: u64) -> &Place {
-        let other = self.other_places.iter().find(|(id, _)| *id == open);
-        other.map_or(&self.place, |(_, place)| place)
-    }
-
-    /// The place of the name by which a file was opened, to change it.
-    pub(super) fn place_of_mut(&mut self, open: u64) -> &mut Place {
-        let other = self.other_places.iter_mut().find(|(id, _)| *id == open);
-        other.map_or(&mut self.place, |(_, place)| place)
-    }
-
-    /// Adds an open by a name at this place.
-    fn add(&mut self, entry: OpenEntry, place: &Place) {
-        self.opens.insert(entry);
-        if (self.place.directory, &self.place.name) != (place.directory, &place.name) {
-            self.other_places.push((entry.id, place.clone()));
-        }
-    }
-
     /// Requests the removal of the name of an open, or withdraws the request.
     pub(super) fn set_delete_pending(&mut self, open: u64, pending: bool) {
         self.delete_pending = pending;
         if pending {
-            self.place = self.place_of(open).clone();
+            self.places.choose(open);
         }
     }
 }
@@ -244,8 +208,7 @@ impl File {
         lock_charge: StateCharge,
     ) -> Self {
         let state = FileState {
-            place: place.clone(),
-            other_places: Vec::new(),
+            places: Places::new(place),
             opens: OpenEntries::default(),
             delete_pending: false,
             deleter: None,
@@ -268,13 +231,13 @@ impl File {
 
     /// The node that has the stream, if the file is one.
     pub(super) fn base(&self) -> Option<NodeId> {
-        self.state().place.stream.as_ref().map(|(base, _)| *base)
+        self.state().places.chosen().stream.as_ref().map(|(base, _)| *base)
     }
 
     /// The place whose removal is pending, if the file is open no longer.
     pub(super) fn unused_place(&self) -> Option<Place> {
         let state = self.state();
-        (state.opens.is_empty() && state.delete_pending).then(|| state.place.clone())
+        (state.opens.is_empty() && state.delete_pending).then(|| state.places.chosen().clone())
     }
 
     /// True for a directory.
@@ -429,7 +392,8 @@ impl OpenFiles {
         if violates {
             return Err(NtStatus::SHARING_VIOLATION);
         }
-        state.add(entry, wanted.place);
+        state.opens.insert(entry);
+        state.places.add(entry.id, wanted.place);
         let leases = if lease.is_some() && wanted.holder.is_congested() {
             0
         } else if wanted.directory {
@@ -504,7 +468,7 @@ impl OpenFiles {
                 state.deleter = parent;
             }
             state.opens.remove(id);
-            state.other_places.retain(|(open, _)| *open != id);
+            state.places.remove(id);
             if deletes {
                 // Clients that only keep the handle must not delay the removal.
                 state.break_handles(file, Some(id));
@@ -515,8 +479,8 @@ impl OpenFiles {
             pending = state.delete_pending;
             // A client knows of a removal that it has requested, and whose last close it has sent.
             let named = parent.filter(|_| parent == state.deleter);
-            let removed =
-                (state.opens.is_empty() && pending && !has_streams).then(|| (state.place.clone(), named));
+            let removed = (state.opens.is_empty() && pending && !has_streams)
+                .then(|| (state.places.chosen().clone(), named));
             (removed, replies, gates)
         };
         answer(replies);

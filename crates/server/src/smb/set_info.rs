@@ -322,7 +322,7 @@ impl ServerState {
         }
         checked(volume.rename(from.directory, &from.name, to.place.directory, new_name))?;
         let place = Place { name: new_name.to_owned(), ..to.place };
-        open.file.state().place_of_mut(open.id.volatile).clone_from(&place);
+        open.file.state().places.of_mut(open.id.volatile).clone_from(&place);
         self.note_renamed(open, &from, &place);
         Ok(None)
     }
@@ -372,7 +372,7 @@ impl ServerState {
         }
         checked(volume.rename_stream(base, &name, new_name))?;
         let mut state = open.file.state();
-        let place = state.place_of_mut(open.id.volatile);
+        let place = state.places.of_mut(open.id.volatile);
         let file = place.path.split(':').next().unwrap_or_default().to_owned();
         place.path = format!("{file}:{new_name}");
         place.stream = Some((base, new_name.to_owned()));

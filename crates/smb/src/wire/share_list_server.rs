@@ -110,7 +110,7 @@ fn syntax(reader: &mut Reader<'_>) -> Result<([u8; 16], u32), WireError> {
 }
 
 /// The fixed part of a share at a level, whose pointers are any numbers but 0 (MS-SRVS 2.2.4.22 to 2.2.4.24): name, then type and
-/// comment, then rights, limit and number of users, path and password. Neither users nor the path on the host are told.
+/// comment, then rights, limit and number of users, path and password. Users and the path on the host stay unknown.
 fn put_share(share: &ListedShare, level: u32, out: &mut Vec<u8>) {
     3u32.put(out);
     if level >= 1 {

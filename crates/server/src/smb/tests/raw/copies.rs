@@ -19,8 +19,11 @@ impl Raw {
     }
 }
 
-fn copied(chunks: u32, chunk_bytes: u32, total_bytes: u32) -> Option<CopyChunkResponse> {
-    Some(CopyChunkResponse { chunks, chunk_bytes, total_bytes })
+/// A target, its chunks as source, target and length, the status, and the body of the reply.
+type Case<'a> = (FileId, &'a [[u32; 3]], NtStatus, CopyChunkResponse);
+
+fn copied(chunks: u32, chunk_bytes: u32, total_bytes: u32) -> CopyChunkResponse {
+    CopyChunkResponse { chunks, chunk_bytes, total_bytes }
 }
 
 #[test]
@@ -33,8 +36,7 @@ fn copies_within_a_file_and_failed_ones_say_what_they_have_copied() {
         let stream = raw.open("source:stream", disposition::CREATE).unwrap();
         assert_eq!(raw.write(source, 0, &data), NtStatus::SUCCESS);
         let key = resume_key(&raw.control(REQUEST_RESUME_KEY, source, Vec::new()).1).unwrap();
-        // The target, its chunks as source, target and length, the status, and the body of the reply.
-        let cases: [(FileId, &[[u32; 3]], NtStatus, Option<CopyChunkResponse>); 11] = [
+        let cases: [Case<'_>; 11] = [
             (other, &[[0, 0, SIZE]], NtStatus::SUCCESS, copied(1, 0, SIZE)),
             (stream, &[[0, 0, 1024]], NtStatus::SUCCESS, copied(1, 0, 1024)),
             (source, &[[0, SIZE, 4096]], NtStatus::SUCCESS, copied(1, 0, 4096)),
@@ -58,12 +60,13 @@ fn copies_within_a_file_and_failed_ones_say_what_they_have_copied() {
             let mut input = Vec::new();
             put_copy(&key, &chunks, &mut input);
             let (found, output) = raw.control(COPY_CHUNK, target, input);
-            assert_eq!((found, CopyChunkResponse::decode(&output).ok()), (status, body), "case {nth}");
+            assert_eq!((found, CopyChunkResponse::decode(&output)), (status, Ok(body)), "case {nth}");
             if target == source {
-                for Chunk { source, target, len } in chunks {
-                    let (source, target, len) = (source as usize, target as usize, len as usize);
-                    expected.resize(expected.len().max(target + len), 0);
-                    expected.copy_within(source..source + len, target);
+                for chunk in chunks {
+                    let target = chunk.target as usize;
+                    let copied = chunk.source as usize..chunk.source as usize + chunk.len as usize;
+                    expected.resize(expected.len().max(target + copied.len()), 0);
+                    expected.copy_within(copied, target);
                 }
                 assert_eq!(raw.read(source, 0, 3 * SIZE), Ok(expected.clone()), "case {nth}");
             }

@@ -37,7 +37,10 @@ fn all_four_times_are_stored_also_before_1970() {
     });
 }
 
-fn list(pairs: &[(&str, &[u8])]) -> Vec<u8> {
+/// Names and values of extended attributes.
+type Pairs<'a> = &'a [(&'a str, &'a [u8])];
+
+fn list(pairs: Pairs<'_>) -> Vec<u8> {
     let pairs: Vec<_> = pairs.iter().map(|(name, value)| ((*name).to_owned(), value.to_vec())).collect();
     let mut out = Vec::new();
     put_attributes(&pairs, &mut out);
@@ -54,7 +57,7 @@ fn extended_attributes_are_stored() {
         let two = list(&[("COLOR", b"red"), ("Size", b"1")]);
         assert_eq!(raw.set(file, FULL, two), NtStatus::SUCCESS);
         // What is set, and what the file has then: names are equal in any case, and an empty value removes one.
-        let steps: [(&[(&str, &[u8])], &[(&str, &[u8])]); 4] = [
+        let steps: [(Pairs<'_>, Pairs<'_>); 4] = [
             (&[], &[("COLOR", b"red"), ("Size", b"1")]),
             (&[("color", b"blue")], &[("COLOR", b"blue"), ("Size", b"1")]),
             (&[("SIZE", b""), ("none", b"")], &[("COLOR", b"blue")]),
