@@ -19,8 +19,9 @@ const MASK: &str = "***";
 pub fn without_secrets(url: &str) -> String {
     let (address, options) = match password(url) {
         Some(secret) => {
-            let (login, place) = (&url[..secret.start], &url[secret.end..]);
-            let (place, options) = place.split_once('?').map_or((place, None), |(a, b)| (a, Some(b)));
+            let login = &url[..secret.start];
+            let rest = &url[secret.end..];
+            let (place, options) = rest.split_once('?').map_or((rest, None), |(a, b)| (a, Some(b)));
             (format!("{login}{MASK}{place}"), options)
         }
         None => url.split_once('?').map_or((url.to_owned(), None), |(a, b)| (a.to_owned(), Some(b))),
@@ -68,7 +69,8 @@ fn authority_start(url: &str) -> Option<usize> {
     }
     // `smb:/host`, but not `host:/path`.
     for scheme in ["smb:", "cifs:", "nfs:", "nfs3:", "nfs4:", "ncp:"] {
-        if url.len() >= scheme.len() && url.as_bytes()[..scheme.len()].eq_ignore_ascii_case(scheme.as_bytes()) {
+        if url.len() >= scheme.len() && url.as_bytes()[..scheme.len()].eq_ignore_ascii_case(scheme.as_bytes())
+        {
             return Some(scheme.len() + slashes(scheme.len()));
         }
     }
