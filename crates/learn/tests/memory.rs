@@ -1,6 +1,7 @@
 //! Memory for captures of peers that never answer. The only test of its process, whose memory it measures.
 
 #![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
 
 use std::io::{Cursor, Read};
 

@@ -37,8 +37,7 @@ pub fn without_secrets(url: &str) -> String {
 /// True for an option whose value is a secret.
 fn is_secret(name: &str) -> bool {
     let name = name.to_lowercase();
-    let is_like = |word: &&str| name.contains(*word);
-    ["password", "passwd", "passphrase", "secret", "token"].iter().any(|word| is_like(&word))
+    ["password", "passwd", "passphrase", "secret", "token"].iter().any(|word| name.contains(word))
         || ["pass", "pwd"].contains(&name.as_str())
 }
 
@@ -48,15 +47,14 @@ fn password(url: &str) -> Option<Range<usize>> {
     let rest = &url[start..];
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
     let end = rest.rfind('@')?;
-    let colon = match authority.rsplit_once('@') {
-        Some((login, _)) => login.find(':')?,
+    let colon = if let Some((login, _)) = authority.rsplit_once('@') {
+        login.find(':')?
+    } else {
         // The password may contain the character that ended the authority: then its begin is where a port would be.
-        None => {
-            let host = authority.find(']').unwrap_or_default();
-            let colon = host + authority[host..].find(':')?;
-            let port = &authority[colon + 1..];
-            (!port.bytes().all(|byte| byte.is_ascii_digit())).then_some(colon)?
-        }
+        let host = authority.find(']').unwrap_or_default();
+        let colon = host + authority[host..].find(':')?;
+        let port = &authority[colon + 1..];
+        (!port.bytes().all(|byte| byte.is_ascii_digit())).then_some(colon)?
     };
     (colon < end).then_some(start + colon + 1..start + end)
 }
