@@ -19,8 +19,9 @@ const MASK: &str = "***";
 pub fn without_secrets(url: &str) -> String {
     let (address, options) = match password(url) {
         Some(secret) => {
-            let (login, place) = (&url[..secret.start], &url[secret.end..]);
-            let (place, options) = place.split_once('?').map_or((place, None), |(a, b)| (a, Some(b)));
+            let login = &url[..secret.start];
+            let rest = &url[secret.end..];
+            let (place, options) = rest.split_once('?').map_or((rest, None), |(a, b)| (a, Some(b)));
             (format!("{login}{MASK}{place}"), options)
         }
         None => url.split_once('?').map_or((url.to_owned(), None), |(a, b)| (a.to_owned(), Some(b))),
@@ -36,8 +37,7 @@ pub fn without_secrets(url: &str) -> String {
 /// True for an option whose value is a secret.
 fn is_secret(name: &str) -> bool {
     let name = name.to_lowercase();
-    let is_like = |word: &&str| name.contains(*word);
-    ["password", "passwd", "passphrase", "secret", "token"].iter().any(|word| is_like(&word))
+    ["password", "passwd", "passphrase", "secret", "token"].iter().any(|word| name.contains(word))
         || ["pass", "pwd"].contains(&name.as_str())
 }
 
@@ -47,15 +47,14 @@ fn password(url: &str) -> Option<Range<usize>> {
     let rest = &url[start..];
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
     let end = rest.rfind('@')?;
-    let colon = match authority.rsplit_once('@') {
-        Some((login, _)) => login.find(':')?,
+    let colon = if let Some((login, _)) = authority.rsplit_once('@') {
+        login.find(':')?
+    } else {
         // The password may contain the character that ended the authority: then its begin is where a port would be.
-        None => {
-            let host = authority.find(']').unwrap_or_default();
-            let colon = host + authority[host..].find(':')?;
-            let port = &authority[colon + 1..];
-            (!port.bytes().all(|byte| byte.is_ascii_digit())).then_some(colon)?
-        }
+        let host = authority.find(']').unwrap_or_default();
+        let colon = host + authority[host..].find(':')?;
+        let port = &authority[colon + 1..];
+        (!port.bytes().all(|byte| byte.is_ascii_digit())).then_some(colon)?
     };
     (colon < end).then_some(start + colon + 1..start + end)
 }
@@ -68,7 +67,8 @@ fn authority_start(url: &str) -> Option<usize> {
     }
     // `smb:/host`, but not `host:/path`.
     for scheme in ["smb:", "cifs:", "nfs:", "nfs3:", "nfs4:", "ncp:"] {
-        if url.len() >= scheme.len() && url.as_bytes()[..scheme.len()].eq_ignore_ascii_case(scheme.as_bytes()) {
+        if url.len() >= scheme.len() && url.as_bytes()[..scheme.len()].eq_ignore_ascii_case(scheme.as_bytes())
+        {
             return Some(scheme.len() + slashes(scheme.len()));
         }
     }

@@ -63,7 +63,7 @@ fn max_depth() -> u32 {
 
 /// Other servers answer "no rights to delete" for open files too, as this one does for protected ones.
 #[tokio::test]
-async fn a_file_that_is_still_open_is_told_from_one_that_may_not_be_deleted() {
+async fn a_file_that_is_still_open_is_distinguished_from_one_that_may_not_be_deleted() {
     let volume = Arc::new(MemoryVolume::new(1 << 20));
     let accounts = vec![("lab".to_owned(), Secret::new(PASSWORD))];
     let options = NcpServerOptions { accounts, threads: 1, ..NcpServerOptions::default() };

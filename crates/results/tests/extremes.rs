@@ -1,5 +1,7 @@
 //! Integers of a database that nothing measures: an error of their column, and never a sum that overflows.
 
+#![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
+
 mod sample;
 
 use rusqlite::Connection;

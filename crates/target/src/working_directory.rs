@@ -37,7 +37,8 @@ pub fn chosen_name(directory: &str) -> &str {
 
 /// Name of the marker in a directory of that name.
 pub fn marker_of(directory: &str) -> &'static str {
-    if directory.starts_with(DIRECTORY_PREFIX) { MARKER } else { SHORT_MARKER }
+    let is_long = chosen_name(directory).is_empty() && !is_short_directory(directory);
+    if is_long { MARKER } else { SHORT_MARKER }
 }
 
 /// True for the name of a marker, long or 8.3 in any case.

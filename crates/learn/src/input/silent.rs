@@ -23,8 +23,7 @@ pub(super) trait LastUse {
 
 /// The eighth of the connections that were silent longest, first those that never sent a message.
 pub(super) fn longest_silent<C: LastUse>(table: &HashMap<Key, C>) -> Vec<Key> {
-    let mut all: Vec<_> =
-        table.iter().map(|(key, connection)| (connection.last_use(), *key)).collect();
+    let mut all: Vec<_> = table.iter().map(|(key, connection)| (connection.last_use(), *key)).collect();
     all.sort_unstable();
     all.truncate(all.len().div_ceil(8));
     all.into_iter().map(|(_, key)| key).collect()

@@ -1,8 +1,18 @@
 //! Files and directories by the number of their directory entry, their rights, full paths and space.
 
+use std::fmt::Write as _;
+
 use super::tests::{ask, login, server};
 use super::*;
 use crate::wire::tests::hex;
+
+/// Hexadecimal digits.
+fn digits(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
 
 /// The calls of one logged-in client, and SYS:DIR with the file A in it.
 struct Calls {
@@ -36,7 +46,7 @@ impl Calls {
     fn by_number(&mut self, components: &str) -> String {
         let (done, info) = self.call(&format!("5706 00 00 1600 ff0f 0000 00 00000000 ff {components}"));
         assert_eq!(done, 0, "{components}");
-        let number: String = info[48..52].iter().map(|byte| format!("{byte:02x}")).collect();
+        let number = digits(&info[48..52]);
         format!("00 {number} 01 00")
     }
 
@@ -113,18 +123,19 @@ fn a_path_that_is_longer_than_a_reply_is_continued() {
     let name = "4c".repeat(200);
     let mut components = "03535953".to_owned();
     for level in 1..4 {
-        components += &format!("c8{name}");
+        components.push_str("c8");
+        components.push_str(&name);
         let count = level + 1;
         let make = format!("5701 04 08 1600 0000 0000 10000000 0000 00 00000000 ff {count:02x} {components}");
         assert_eq!(calls.done(&make), 0, "level {level}");
     }
     let (done, info) = calls.call(&format!("5706 04 04 1600 0004 0000 00 00000000 ff 04 {components}"));
     assert_eq!(done, 0);
-    let number: String = info[48..52].iter().map(|byte| format!("{byte:02x}")).collect();
+    let number = digits(&info[48..52]);
     let place = format!("00 {number} 01 00");
     let (done, first) = calls.call(&format!("571c 04 04 0000 ffffffff ffffffff {place}"));
     assert_eq!((done, &first[10..14]), (0, &hex("9201 0200")[..]), "two of three names");
-    let cookie: String = first[..10].iter().map(|byte| format!("{byte:02x}")).collect();
+    let cookie = digits(&first[..10]);
     let (done, rest) = calls.call(&format!("571c 04 04 {cookie} {place}"));
     assert_eq!((done, rest), (0, hex(&format!("0000 ffffffff ffffffff cd00 0200 c8{name} 03535953"))));
 }

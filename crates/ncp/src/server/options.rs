@@ -34,7 +34,7 @@ pub trait Environment: Send + Sync + 'static {
     /// While failures delay logins, only the first one is reported.
     fn login_rejected(&self, _source: LoginSource, _name: &[u8], _completion: Completion) {}
 
-    /// A client negotiated again without signatures after a login with them: it was told that they stay.
+    /// A client negotiated again without signatures after a login with them: the reply states that they stay.
     fn signatures_kept(&self, _source: LoginSource) {}
 
     /// A client was refused because the server has no free connection.

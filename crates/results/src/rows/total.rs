@@ -50,9 +50,8 @@ impl Total {
 fn after_string(mut rest: &[u8]) -> &[u8] {
     loop {
         match rest {
-            [b'\\', _, after @ ..] => rest = after,
             [b'"', after @ ..] => return after,
-            [_, after @ ..] => rest = after,
+            [b'\\', _, after @ ..] | [_, after @ ..] => rest = after,
             [] => return rest,
         }
     }
