@@ -306,7 +306,7 @@ fn sequence_word(at: Exchange<'_>, index: usize, value: u32) -> Answer {
     Answer::Send(reply)
 }
 
-/// Replaces what CREATE_SESSION grants for the calls of the client (RFC 8881, 18.36): session, sequence, flags, and the
+/// Replaces what `CREATE_SESSION` grants for the calls of the client (RFC 8881, 18.36): session, sequence, flags, and the
 /// attributes of the two channels.
 fn channel(at: Exchange<'_>, fore: [u32; 7]) -> Answer {
     of(at, Operation::CreateSession, |at| {
@@ -316,7 +316,7 @@ fn channel(at: Exchange<'_>, fore: [u32; 7]) -> Answer {
     })
 }
 
-/// A call of the client's program with this number of operations, of which CB_SEQUENCE of an unknown session is the first.
+/// A call of the client's program with this number of operations, of which `CB_SEQUENCE` of an unknown session is the first.
 fn callback(count: u32) -> Vec<u8> {
     // xid, call, RPC version 2, program, version, CB_COMPOUND, no credentials and no verifier; no tag, minor version 1, ident.
     let head = [0x5EED, 0, 2, 0x4000_0000, 1, 1, 0, 0, 0, 0, 0, 1, 0, count];
