@@ -60,7 +60,7 @@ pub fn run(args: &ProbeArgs) -> Result<ExitCode, Failure> {
     let clock = Clock::start();
     let (report, elapsed) = match url.scheme.as_str() {
         "file" => timed(&clock, local_offers(local_path(url)?))?,
-        "nfs" => timed(&clock, targets::nfs_probe(url, &args.login)?.run(args.timeout))?,
+        "nfs" => timed(&clock, targets::nfs_probe(&url, &args.login)?.run(args.timeout))?,
         "smb" => timed(&clock, targets::smb_probe(url, &args.login)?.run(args.timeout))?,
         "ncp" => {
             // Report errors of the URL before a prompt for the password.

@@ -150,13 +150,13 @@ pub fn smb_probe(url: TargetUrl, login: &LoginFlags) -> Result<SmbProbe, Failure
 }
 
 /// The probe of an NFS server, which logs in as a run does.
-pub fn nfs_probe(url: TargetUrl, login: &LoginFlags) -> Result<NfsProbe, Failure> {
+pub fn nfs_probe(url: &TargetUrl, login: &LoginFlags) -> Result<NfsProbe, Failure> {
     let probe = NfsProbe::from_url(url.clone())?;
     let probe = match probe.xprtsec() {
         Xprtsec::None => probe,
-        requested => probe.with_tls(tls::client(&login.tls, requested, &url)?),
+        requested => probe.with_tls(tls::client(&login.tls, requested, url)?),
     };
-    Ok(match nfs_tickets(&url, login, probe.uses_kerberos())? {
+    Ok(match nfs_tickets(url, login, probe.uses_kerberos())? {
         Some(tickets) => probe.with_tickets(tickets),
         None => probe,
     })

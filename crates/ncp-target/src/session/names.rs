@@ -132,7 +132,7 @@ impl NcpSession {
                 match client.open_denying(&path, Access::Read, ALONE).await {
                     Ok((file, _)) => client.close(file).await?,
                     Err(ClientError::Refused { completion, .. }) => {
-                        is_open = completion == Completion::FileInUse
+                        is_open = completion == Completion::FileInUse;
                     }
                     Err(error) => return Err(error),
                 }
