@@ -319,7 +319,9 @@ const SPACED: [(f64, f64, f64, f64); 6] = [
 fn the_start_of_a_level_change_is_as_uncertain_as_stated() {
     let number = runs(1000);
     for (each_s, gap_s, sigma, left) in SPACED {
-        let (mut covered, mut found, mut width) = (0, 0, 0.0);
+        let mut covered = 0;
+        let mut found = 0;
+        let mut width = 0.0;
         for seed in 0..number {
             let mut random = Random::new(seed as u64, 0x73);
             let change = (60.0 + 120.0 * random.unit()) * (each_s + gap_s);

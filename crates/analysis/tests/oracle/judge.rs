@@ -160,7 +160,8 @@ fn contradicting(claim: &Claim<'_>, cells: &[&Cell]) -> Vec<String> {
     let each = !claim.is_on_average();
     let against = |cell: &&&Cell| {
         let Some([low, high]) = cell.seen_by(claim.one).1 else { return false };
-        let [low, high] = [low * (1.0 - cell.rounding), high * (1.0 + cell.rounding)];
+        let low = low * (1.0 - cell.rounding);
+        let high = high * (1.0 + cell.rounding);
         match claim.size {
             Size::Mean(_) => each && high < 1.0 / edge,
             Size::Range(least, most) => high < least.max(1.0) / edge || low > most * edge,

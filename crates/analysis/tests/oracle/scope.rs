@@ -10,7 +10,7 @@ pub enum Tests {
     All,
     /// These titles.
     Titles(Vec<String>),
-    /// So many tests, which the sentence does not name.
+    /// This number of tests, which the sentence does not name.
     Number(usize),
 }
 

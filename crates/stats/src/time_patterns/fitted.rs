@@ -85,7 +85,8 @@ impl Fitted<'_> {
             self.data.weights[at] * (2.0 * left * other_side + other_side * other_side) / self.variance
         };
         let reach = |sides: &mut dyn Iterator<Item = (usize, f64)>| {
-            let (mut ratio, mut reached) = (0.0, None);
+            let mut ratio = 0.0;
+            let mut reached = None;
             for (at, other_side) in sides {
                 ratio += worse(at, other_side);
                 if ratio <= EDGE_RATIO {
