@@ -48,6 +48,20 @@ fn outages_of_one_system() {
 }
 
 #[test]
+fn an_outage_while_nothing_was_measured() {
+    let mut run = pair();
+    for step in &mut run.steps {
+        step.measure.passes = 5;
+        step.unmeasured_ms = 40;
+    }
+    run.steps[201].unmeasured_ms += 8000;
+    for step in &mut run.steps[202..] {
+        step.started_unix_ms += 8000;
+    }
+    check("time_unmeasured_outage", &[run], &quick());
+}
+
+#[test]
 fn periodic_changes_of_speed() {
     check("time_stalls", &[changing(|t| if t % 20.0 < 4.0 { 0.6 } else { 1.0 })], &quick());
     check("time_alternating", &[changing(|t| if t % 30.0 < 15.0 { 0.5 } else { 1.0 })], &quick());
