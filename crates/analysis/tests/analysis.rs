@@ -142,10 +142,7 @@ fn invalid_steps_are_left_out_and_listed_and_warnings_marked() {
     let thinned = &analysis.comparisons[0].thinned;
     assert_eq!((thinned.len(), thinned[0].steps, thinned[0].whole), (1, 1, false));
     let found_text = texts(&analysis.not_resolved);
-    assert!(
-        found_text.contains("b/a: 1 cell lost 1 step to failed self-checks."),
-        "{found_text}"
-    );
+    assert!(found_text.contains("b/a: 1 cell lost 1 step to failed self-checks."), "{found_text}");
     let summed: Vec<_> = analysis.self_checks.iter().map(|c| (c.name.as_str(), c.verdict())).collect();
     assert!(summed.contains(&("little", Verdict::Invalid)) && summed.contains(&("hiccup", Verdict::Warning)));
 }

@@ -7,7 +7,6 @@
 //! SHAREBENCH_LONG=1 SHAREBENCH_WRITE_DOCS=1 cargo test --release -p sharebench-analysis --test gate_bars -- --nocapture
 //! ```
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
-#![expect(clippy::print_stdout, reason = "the counted series are asked for")]
 
 mod nights;
 mod synthetic;

@@ -1,7 +1,5 @@
 //! No sentence of a page contradicts a cell of that page: the oracle of pages, and the pages of the documents.
 
-#![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
-
 mod oracle;
 
 use std::fs;

@@ -173,7 +173,9 @@ fn outages_outside_of_windows_are_found_with_start_length_and_place() {
             own.iter().step_by(3).for_each(|index| hold(run, *index, 0.6));
         }),
         ("noisy preparations of up to 0.4 s", 77, 4.0, |run, own| {
-            own.iter().for_each(|index| hold(run, *index, (*index * 37 % 100) as f64 / 250.0));
+            for index in own {
+                hold(run, *index, (*index * 37 % 100) as f64 / 250.0);
+            }
         }),
     ];
     for (name, at, seconds, change) in rows {
@@ -209,10 +211,14 @@ fn outages_outside_of_windows_are_found_with_start_length_and_place() {
 fn usual_preparations_are_no_outages() {
     let rows: [(&str, Unmeasured); 8] = [
         ("equal noise", |run, own| {
-            own.iter().for_each(|index| hold(run, *index, (*index * 37 % 100) as f64 / 250.0));
+            for index in own {
+                hold(run, *index, (*index * 37 % 100) as f64 / 250.0);
+            }
         }),
         ("the first file of each size is allocated", |run, own| {
-            first_uses(run, own).into_iter().for_each(|index| hold(run, index, 6.0));
+            for index in first_uses(run, own) {
+                hold(run, index, 6.0);
+            }
         }),
         ("one flush takes 1.5 s", |run, own| hold(run, own[100], 1.5)),
         ("files are made anew for every third step", |run, own| {

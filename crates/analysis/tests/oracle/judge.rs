@@ -56,7 +56,7 @@ impl Page<'_> {
             match of_claim(claim, &self.titles, text.starts_with("depends on ")) {
                 Err(unread) => found.push(unread),
                 Ok(Some(scope)) => {
-                    found.extend(pair.iter().flat_map(|pair| self.claim(claim, &scope, *pair)))
+                    found.extend(pair.iter().flat_map(|pair| self.claim(claim, &scope, *pair)));
                 }
                 Ok(None) => {}
             }

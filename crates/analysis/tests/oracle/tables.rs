@@ -75,5 +75,5 @@ fn rounding(text: &str) -> f64 {
     let Some((ratio, rest)) = number(text) else { return 0.0 };
     let digits = &text[..text.len() - rest.len()];
     let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-    0.5 / 10f64.powi(decimals as i32) / ratio
+    0.5 / 10f64.powf(decimals as f64) / ratio
 }
