@@ -233,7 +233,8 @@ fn versions_and_flavors_of_ganesha_are_reported() {
     let four = GaneshaOptions { versions: Some("4"), ..GaneshaOptions::default() };
     let ganesha = Ganesha::start(&four).unwrap();
     both_state(&sharebench, &ganesha.url("", ""), "the server offers NFSv4 only");
-    let report = probe(&sharebench, &ganesha.url("", "vers=auto"), USABLE);
+    let auto = format!("nfs://127.0.0.1:{}/export?vers=auto", ganesha.port());
+    let report = probe(&sharebench, &auto, USABLE);
     assert_eq!(report.row("versions", "NFSv4.2"), ("offered", "used"));
     assert_eq!(report.row("versions", "NFSv4.1"), ("offered", "with option"));
 
