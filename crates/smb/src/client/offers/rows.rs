@@ -143,6 +143,7 @@ fn session_text(negotiated: &Negotiated, options: &SmbOptions) -> String {
         (bits, _) if bits & flags::IS_NULL != 0 => "anonymous".to_owned(),
         (bits, _) if bits & flags::IS_GUEST != 0 => "guest".to_owned(),
         (_, Some(user)) => format!("account {user}"),
+        (_, None) if options.requires_kerberos() => "account of the Kerberos ticket".to_owned(),
         (_, None) => "anonymous".to_owned(),
     }
 }
