@@ -27,7 +27,7 @@ fn main() {
         for step in &mut run.run.steps[drawn..] {
             let measure = &mut step.measure;
             for times in [&mut measure.response, &mut measure.service, &mut measure.lag] {
-                *times = Histogram::from_v2(&times.to_v2()).unwrap();
+                *times = Histogram::from_v2(&times.to_v2()).expect("what was just encoded");
             }
         }
     }
