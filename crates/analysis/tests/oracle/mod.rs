@@ -34,11 +34,22 @@ pub fn contradictions(analysis: &Value) -> Vec<String> {
 
 /// Every claim of an HTML page that is no sentence of its analysis, nor the rest of one below the heading of its test.
 pub fn foreign_claims(analysis: &Value, page: &str) -> Vec<String> {
-    let known = sentences_of(analysis);
+    let known: Vec<String> = sentences_of(analysis).iter().map(|text| without_confidence(text)).collect();
     let names = judge::names(&of_json(analysis));
-    let is_known = |line: &String| known.iter().any(|text| text.contains(line) || line.contains(text));
+    let is_known = |line: &String| {
+        let line = without_confidence(line);
+        known.iter().any(|text| text.contains(&line) || line.contains(text))
+    };
     let claiming = lines::sentences(page).into_iter().filter(|line| !claim::claims(line, &names).is_empty());
     claiming.filter(|line| !is_known(line)).collect()
+}
+
+/// A verdict without its confidence, which HTML shows as a mark of its own.
+fn without_confidence(text: &str) -> String {
+    ["low", "moderate", "high"].iter().fold(text.to_owned(), |text, confidence| {
+        let said = format!(" confidence: {confidence}");
+        text.replace(&format!(",{said}"), "").replace(&said, "")
+    })
 }
 
 /// Every sentence of a page of text or Markdown that one of these cells contradicts.
