@@ -7,11 +7,12 @@ use rusqlite::Connection;
 use sharebench_tests::Sharebench;
 
 /// Columns with one integer, and with JSON.
-const INTEGERS: [&str; 22] = [
+const INTEGERS: [&str; 23] = [
     "position",
     "target",
     "repetition",
     "started_unix_ms",
+    "unmeasured_ms",
     "window_ns",
     "busy_ns",
     "operations",

@@ -268,8 +268,8 @@ impl Run<'_> {
             }
             let files = TargetFiles::prepare(session, directory, self.units(), self.resumed, context).await;
             let files = files.map_err(|mut error| {
-                let is_hidden = matches!(error.class, ErrorClass::NotFound | ErrorClass::Refused);
-                if is_hidden && self.directory.starts_with('.') {
+                let may_be_hidden = matches!(error.class, ErrorClass::NotFound | ErrorClass::Refused);
+                if may_be_hidden && self.directory.starts_with('.') {
                     error.detail += "; if the share hides names with a dot in front, use --work-dir NAME";
                 }
                 StartError::Prepare {
