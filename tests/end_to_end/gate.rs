@@ -154,15 +154,17 @@ fn workflow_of_the_guide_runs_as_a_script() {
     let second = night();
     let home = sharebench.home();
     let read = |name: &str| std::fs::read_to_string(home.join(name)).unwrap();
-    // A busy machine may be too noisy for the limit of the guide: then the outcome is inconclusive or slower.
-    let (outcome, level) = match second.code {
-        Some(0) => ("passed", "notice"),
-        Some(8) => ("slower", "error"),
-        Some(9) => ("inconclusive", "warning"),
+    // A busy machine may be too noisy for the limit of the guide: then the outcome is inconclusive or slower, or the first
+    // night does not count.
+    let (outcome, level, verdicts) = match second.code {
+        Some(0) => ("passed", "notice", &["passed", "baseline recorded", "no run counts yet"][..]),
+        Some(8) => ("slower", "error", &["slower"][..]),
+        Some(9) => ("inconclusive", "warning", &["inconclusive"][..]),
         _ => panic!("{}", second.text()),
     };
-    let annotation = format!("\n::{level} title=sharebench gate%3A nightly::{outcome}: ");
-    assert!(second.stdout.contains(&annotation), "{}", second.text());
+    let annotation = |verdict| format!("\n::{level} title=sharebench gate%3A nightly::{verdict}: ");
+    let annotated = verdicts.iter().any(|verdict| second.stdout.contains(&annotation(verdict)));
+    assert!(annotated, "{}", second.text());
     let markdown = read("gate.md");
     assert!(markdown.starts_with(&format!("### nightly: {outcome}\n")), "{markdown}");
     assert!(markdown.lines().count() <= 30, "{markdown}");

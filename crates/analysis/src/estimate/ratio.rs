@@ -9,7 +9,9 @@ use sharebench_stats::{
 
 use crate::align::rates::rate;
 use crate::estimate::pairing::Pairs;
-use crate::types::{Obstacle, Options, Pairing, RateUnit, Ratio, RatioVerdict, RunData, SingleRun};
+use crate::types::{
+    Obstacle, Options, Pairing, RateUnit, Ratio, RatioVerdict, RunData, STALL_GAP, SingleRun,
+};
 
 /// Allowance for clocks of which nothing is known. A time reads one tick at least and is off by less than one, so the
 /// shorter time may be twice as long and the longer one shorter by the shorter: a ratio of r is really above (r - 1) / 2.
@@ -65,20 +67,18 @@ fn robust_spread(mut logs: Vec<f64>) -> Option<f64> {
     Some(1.4826 * median(&mut apart)?)
 }
 
-/// How far typical and total-work ratio may be apart.
-const STALL_GAP: f64 = 0.03;
-
 /// Compares two systems at one position; none when one of them has nothing to compare.
 pub(crate) fn ratio(pairs: &Pairs, options: &Options) -> Option<Ratio> {
     let clock = pairs.clock_allowance();
     let log = log_ratio(pairs, options.level)?.widened(clock);
     let total = pairs.total_work(options);
-    let verdict = RatioVerdict::of(&log, options.tolerance);
-    let unresolved = Unresolved::of(&log, clock, verdict, options.tolerance);
+    let stalls_decide = total.is_some_and(|total| differ_beyond_chance(&log, &total));
+    let work = total.filter(|_| stalls_decide);
+    let (verdict, unresolved) = judged(&log, work.as_ref(), clock, options.tolerance);
     let interleaved = pairs.pairing == Pairing::Interleaved;
     Some(Ratio {
         typical: log.map(f64::exp),
-        stalls_decide: total.is_some_and(|total| differ_beyond_chance(&log, &total)),
+        stalls_decide,
         total_work: total.map(|total| total.map(f64::exp)),
         verdict,
         pairing: pairs.pairing,
@@ -88,6 +88,22 @@ pub(crate) fn ratio(pairs: &Pairs, options: &Options) -> Option<Ratio> {
         repetitions_needed: unresolved.and_then(|unresolved| unresolved.repetitions),
         single_run: (pairs.pairing == Pairing::SingleRun).then(|| SingleRun::of(&log, pairs, options)),
     })
+}
+
+/// The verdict on a log ratio whose interval includes `clock`, and what leaves it open. `work` is the log ratio of all work over
+/// all time where stalls decide.
+pub(crate) fn judged(
+    log: &Estimate,
+    work: Option<&Estimate>,
+    clock: f64,
+    tolerance: f64,
+) -> (RatioVerdict, Option<Unresolved>) {
+    let verdict = RatioVerdict::of(log, tolerance);
+    if work.is_some_and(|work| !verdict.holds_for_all_work(work, tolerance)) {
+        let stalls = Unresolved { obstacle: Obstacle::Stalls, repetitions: None };
+        return (RatioVerdict::NotResolved, Some(stalls));
+    }
+    (verdict, Unresolved::of(log, clock, verdict, tolerance))
 }
 
 /// True if the ratio of all work differs from the typical one by more than noise explains: one of them lies outside of the

@@ -1,10 +1,10 @@
 //! Many cells in one number: the geometric mean over cells, with repetitions as replicates.
 
-use sharebench_stats::{Estimate, SMALLEST_SAMPLE_95, hodges_lehmann, separate_log_ratio};
+use sharebench_stats::{Estimate, Interval, SMALLEST_SAMPLE_95, hodges_lehmann, separate_log_ratio};
 
 use crate::estimate::cell_mean::cell_mean;
 use crate::estimate::pairing::Pairs;
-use crate::estimate::ratio::{Unresolved, log_ratio};
+use crate::estimate::ratio::{judged, log_ratio};
 use crate::types::{
     CachedCells, DIFFERENCE_LEVEL, MeanRatio, Options, Pairing, Ratio, RatioVerdict, StalledCells, Summary,
     UnequalStorage, VerdictCounts,
@@ -65,8 +65,11 @@ fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summar
     let wider = wider.and_then(|wider| wider.widened(allowance).interval);
     let scatter = options.run_scatter.filter(|_| pairing == Pairing::NotInterleaved);
     let log = scatter.map_or(log, |scatter| scatter.included(&log, options.level));
-    let verdict = RatioVerdict::of(&log, options.tolerance);
-    let unresolved = Unresolved::of(&log, allowance, verdict, options.tolerance);
+    let is_equal = RatioVerdict::of(&log, options.tolerance) == RatioVerdict::AboutTheSame;
+    let of_equal = || StalledCells::of_equal(ratios).filter(|_| is_equal);
+    let stalled = StalledCells::of(ratios).or_else(of_equal);
+    let work = stalled.map(|stalled| with_total_work(&log, &stalled, counted.len()));
+    let (verdict, unresolved) = judged(&log, work.as_ref(), allowance, options.tolerance);
     let single = || ratios.iter().filter_map(|ratio| ratio.single_run);
     let fewest = counted.iter().map(|cell| cell.replicates()).min().unwrap_or(0);
     Some(Summary {
@@ -81,13 +84,27 @@ fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summar
         cached: None,
         unequal_storage: None,
         counts: VerdictCounts::of(ratios.iter().copied()),
-        stalled: StalledCells::of(ratios.iter().copied()),
+        stalled,
         repetitions_needed: unresolved.and_then(|unresolved| unresolved.repetitions),
         obstacle: unresolved.map(|unresolved| unresolved.obstacle),
         single_runs: (single().count(), single().filter(|single| single.resolved).count()),
         equal_share: single().find_map(|single| single.equal_share),
         spread_known: single().any(|single| single.spread_share.is_some()),
     })
+}
+
+/// The mean log ratio over cells with the total work of those in which stalls decide, instead of their typical ratios. The widths
+/// add up, however the cells depend on each other.
+fn with_total_work(log: &Estimate, stalled: &StalledCells, cells: usize) -> Estimate {
+    let share = (stalled.cells as f64 / cells as f64).min(1.0);
+    let work = stalled.total_work.map(f64::ln);
+    let value = log.value + share * (work.value - stalled.typical.value.ln());
+    let interval = log.interval.zip(work.interval).map(|(others, of_work)| {
+        let below = (1.0 - share) * (log.value - others.low) + share * (work.value - of_work.low);
+        let above = (1.0 - share) * (others.high - log.value) + share * (of_work.high - work.value);
+        Interval::new(value - below, value + above)
+    });
+    Estimate { value, interval, n: log.n }
 }
 
 /// Mean log ratio over cells, and the same with the wider interval that shows a difference of any size.

@@ -42,7 +42,7 @@ pub fn gate(runs: &[RunData], analysis: &Analysis, options: &GateOptions) -> Gat
     let first = first_that_counts(&found, options);
     if first == before {
         let text = match noisy_line(&found, first, options) {
-            Some((line, error)) => candidate_words(line, error, options),
+            Some((line, error)) => candidate_words(before == 0, line, error, options),
             None if before > 0 => replaced_words(before),
             None => "first run: baseline recorded".to_owned(),
         };

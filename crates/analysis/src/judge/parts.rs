@@ -203,7 +203,7 @@ impl Divided<'_> {
             self.grids[*test].section.rows[row].ratios[self.comparison].as_ref()
         };
         let ratios: Vec<&Ratio> = part.cells.iter().filter_map(ratio).collect();
-        let stalled = StalledCells::of(ratios.iter().copied())?;
+        let stalled = StalledCells::of(&ratios)?;
         (stalled.cells == ratios.len()).then_some(stalled.total_work)
     }
 }

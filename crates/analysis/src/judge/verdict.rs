@@ -93,6 +93,7 @@ fn open(summary: &Summary) -> Option<InconclusiveReason> {
         Obstacle::Noise => InconclusiveReason::Noise,
         Obstacle::Clock => InconclusiveReason::Clock,
         Obstacle::Edge => InconclusiveReason::Edge,
+        Obstacle::Stalls => InconclusiveReason::Stalls,
     })
 }
 

@@ -22,10 +22,15 @@ fn single_run_tone(summary: &Summary) -> Tone {
     if resolved > 0 && resolved == cells { Tone::Note } else { Tone::NotResolved }
 }
 
+/// What settles a verdict that the stalls leave open.
+pub(crate) const STALLS_REMEDY: &str =
+    "measure longer, so that each repetition contains its share of the stalls";
+
 /// What would resolve it, if it is not resolved.
 fn remedy(summary: &Summary) -> String {
     match summary.obstacle {
         None => String::new(),
+        Some(Obstacle::Stalls) => format!("; {STALLS_REMEDY}"),
         Some(Obstacle::Repetitions) => summary
             .repetitions_needed
             .map_or_else(String::new, |n| format!("; about {n} repetitions would probably resolve it")),

@@ -64,10 +64,16 @@ pub(crate) fn part_finding(analysis: &Analysis, comparison: &Comparison, part: &
     )
 }
 
-/// The first run is too noisy for the limit.
-pub(crate) fn candidate_words(line: &SeriesLine, error: f64, options: &GateOptions) -> String {
+/// No run until now is sharp enough for the limit.
+pub(crate) fn candidate_words(
+    is_first: bool,
+    line: &SeriesLine,
+    error: f64,
+    options: &GateOptions,
+) -> String {
+    let kept = if is_first { "first run: kept" } else { "no run counts yet: this one is kept" };
     format!(
-        "first run: kept as a candidate, because it is noisy: its repetitions leave a standard error of {} for {} {}; a \
+        "{kept} as a candidate, because it is noisy: its repetitions leave a standard error of {} for {} {}; a \
          sharper run replaces it (limit {})",
         percent(error.exp_m1(), 1),
         line.target,

@@ -9,7 +9,7 @@ use crate::text::claims::{
     SIX_REPETITIONS, claim_and_bounds, factor_or_percent, inverse_interval, part_claim, range_claim, rate_of,
     show_ratio,
 };
-use crate::text::comparisons::{names, stalls_words};
+use crate::text::comparisons::{STALLS_REMEDY, names, stalls_words};
 use crate::text::parts::{FasterSide, factors_words, faster_side, faster_than, part_words, where_words};
 use crate::text::stages::Stages;
 use crate::types::{
@@ -31,7 +31,7 @@ pub(crate) fn verdict_line(stages: &Stages<'_>, comparison: &Comparison) -> Verd
     let (a, b) = names(stages, comparison);
     let ratio = verdict.ratio.filter(|_| verdict.outcome != ComparisonOutcome::Inconclusive);
     let (Some(ratio), Some(confidence)) = (ratio, verdict.confidence) else {
-        let VerdictLine { claim, support } = inconclusive(stages, verdict, a, b);
+        let VerdictLine { claim, support } = inconclusive(stages, comparison, a, b);
         return VerdictLine { claim: format!("inconclusive: {claim}"), support };
     };
     let VerdictLine { claim, support } = match map_line(stages, comparison) {
@@ -39,11 +39,15 @@ pub(crate) fn verdict_line(stages: &Stages<'_>, comparison: &Comparison) -> Verd
         None => mean_line(stages, comparison, &ratio),
     };
     let confidence = format!("confidence: {}{}", confidence.word(), cheapest_remedy(verdict));
-    // The two ratios may differ in direction, so no output has one of them alone.
-    let stalled = comparison.overall.as_ref().and_then(|overall| overall.summary.stalled);
-    let stalls = stalled.map_or(String::new(), |stalled| format!("; {}", stalls_words(&stalled)));
+    let stalls = stalls(comparison);
     let others = other_tests(stages, comparison);
     VerdictLine { claim, support: format!("{support}{stalls}{others} ({}, {confidence})", cells(verdict)) }
+}
+
+/// Both ratios of the cells in which stalls decide: they may differ in direction, so no output has one of them alone.
+fn stalls(comparison: &Comparison) -> String {
+    let stalled = comparison.overall.as_ref().and_then(|overall| overall.summary.stalled);
+    stalled.map_or(String::new(), |stalled| format!("; {}", stalls_words(&stalled)))
 }
 
 /// Loads and depth studies in which another system is faster than in the sweeps: `; nfs is faster in copy-all`. The line is about the
@@ -225,6 +229,8 @@ fn small_difference(stages: &Stages<'_>, verdict: &ComparisonVerdict, a: &str, b
         }
         (ComparisonOutcome::Equal, _) => format!("{higher}, by less than the tolerance of {tolerance}"),
         (ComparisonOutcome::Inconclusive, Some(InconclusiveReason::Edge)) => higher,
+        // The side with the higher typical rate may do less work.
+        (ComparisonOutcome::Inconclusive, Some(InconclusiveReason::Stalls)) => String::new(),
         (ComparisonOutcome::Inconclusive, _) => {
             format!("{higher}, maybe by less than the tolerance of {tolerance}")
         }
@@ -240,7 +246,8 @@ fn cells(verdict: &ComparisonVerdict) -> String {
 }
 
 /// Why a comparison is inconclusive, and what would settle it.
-fn inconclusive(stages: &Stages<'_>, verdict: &ComparisonVerdict, a: &str, b: &str) -> VerdictLine {
+fn inconclusive(stages: &Stages<'_>, comparison: &Comparison, a: &str, b: &str) -> VerdictLine {
+    let verdict = &comparison.verdict;
     let Some(ratio) = &verdict.ratio else { return refusal(verdict.reason, a, b) };
     let shown = format!(", ratio {}{}", show_ratio(ratio), small_difference(stages, verdict, a, b));
     let cells = cells(verdict);
@@ -278,6 +285,9 @@ fn inconclusive(stages: &Stages<'_>, verdict: &ComparisonVerdict, a: &str, b: &s
              it ({cells})",
             percent(stages.options.tolerance, 0)
         ),
+        Some(InconclusiveReason::Stalls) => {
+            format!("{shown}{}; {STALLS_REMEDY} ({cells})", stalls(comparison))
+        }
         reason => return refusal(reason, a, b),
     };
     VerdictLine { claim: format!("{a} against {b}"), support }

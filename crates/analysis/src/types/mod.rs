@@ -64,7 +64,7 @@ pub use settings::SettingChange;
 pub use span::Span;
 pub use storage_evidence::StorageEvidence;
 pub use summary::{
-    CachedCells, DIFFERENCE_LEVEL, MeanRatio, StalledCells, Summary, UnequalStorage, VerdictCounts,
+    CachedCells, DIFFERENCE_LEVEL, MeanRatio, STALL_GAP, StalledCells, Summary, UnequalStorage, VerdictCounts,
 };
 pub use system::System;
 pub use time::{TimeFinding, TimeFindingKind, TimeFindings, TimeOrigin, TotalWorkEffect};

@@ -29,6 +29,19 @@ impl RatioVerdict {
         }
     }
 
+    /// True unless stalls decide and the log ratio of all work over all time leaves the verdict open (equal) or contradicts it
+    /// (a direction, which typical rates support with narrower intervals).
+    pub(crate) fn holds_for_all_work(self, work: &Estimate, tolerance: f64) -> bool {
+        let edge = tolerance.ln_1p();
+        let range = work.interval.unwrap_or(Interval::new(work.value, work.value));
+        match self {
+            Self::Faster => range.high > edge,
+            Self::Slower => range.low < -edge,
+            Self::AboutTheSame => range.lies_within(Interval::new(-edge, edge)),
+            Self::NotResolved => true,
+        }
+    }
+
     /// The word in reports.
     pub fn word(self) -> &'static str {
         match self {
@@ -52,6 +65,8 @@ pub enum Obstacle {
     Clock,
     /// The interval is narrow, and the edge of the tolerance lies within it.
     Edge,
+    /// Stalls decide: the typical rates support a verdict that all work over all time does not.
+    Stalls,
 }
 
 /// How the repetitions of two systems were paired, strongest first.

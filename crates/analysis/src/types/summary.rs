@@ -79,10 +79,21 @@ pub struct StalledCells {
 }
 
 impl StalledCells {
-    pub(crate) fn of<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Option<Self> {
-        let stalled = ratios.filter(|ratio| ratio.stalls_decide);
+    /// Those in which stalls decide.
+    pub(crate) fn of(ratios: &[&Ratio]) -> Option<Self> {
+        Self::together(ratios.iter().copied().filter(|ratio| ratio.stalls_decide))
+    }
+
+    /// All cells, if they count as equal and stalls decide in their mean, though in none of them beyond chance.
+    pub(crate) fn of_equal(ratios: &[&Ratio]) -> Option<Self> {
+        let all = Self::together(ratios.iter().copied())?;
+        let gap = (all.total_work.value / all.typical.value).ln().abs();
+        (gap > STALL_GAP.ln_1p()).then_some(all)
+    }
+
+    fn together<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Option<Self> {
         let stalled: Vec<(Estimate, Estimate)> =
-            stalled.filter_map(|ratio| Some((ratio.typical, ratio.total_work?))).collect();
+            ratios.filter_map(|ratio| Some((ratio.typical, ratio.total_work?))).collect();
         let typical: Vec<Estimate> = stalled.iter().map(|(typical, _)| *typical).collect();
         let total_work: Vec<Estimate> = stalled.iter().map(|(_, total)| *total).collect();
         Some(Self {
@@ -92,6 +103,9 @@ impl StalledCells {
         })
     }
 }
+
+/// How far typical and total-work ratio may be apart, as a share, before stalls decide.
+pub const STALL_GAP: f64 = 0.03;
 
 /// Geometric mean of ratios whose errors may depend on each other: that of the bounds is its interval.
 fn dependent_mean(ratios: &[Estimate]) -> Option<Estimate> {

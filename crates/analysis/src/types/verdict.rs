@@ -42,6 +42,8 @@ pub enum InconclusiveReason {
     Clock,
     /// The ratio lies at the edge of the tolerance.
     Edge,
+    /// Stalls decide: the typical rates support a verdict that all work over all time does not.
+    Stalls,
 }
 
 /// How far the machine and the method support a conclusive verdict (docs/measurement-rules.md R12).
