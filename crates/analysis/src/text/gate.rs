@@ -5,6 +5,7 @@ use sharebench_model::{Coordinates, axis};
 use sharebench_stats::{Estimate, Interval};
 
 use crate::text::claims::show_percent;
+use crate::text::parts::listed;
 use crate::text::series::moved;
 use crate::types::span::{place_words, position_words};
 use crate::types::{
@@ -53,12 +54,11 @@ pub(crate) fn trend_finding(line: &SeriesLine, total: &Estimate) -> String {
 
 /// `smb read, records of 128KiB and more: 25.0 % slower [23.1, 26.8] than in the last good run`.
 pub(crate) fn part_finding(analysis: &Analysis, comparison: &Comparison, part: &DifferingPart) -> String {
-    let titles = part.sections.iter().map(|section| analysis.sections[*section].title.as_str());
-    let titles: Vec<&str> = titles.collect();
+    let titles = part.sections.iter().map(|section| analysis.sections[*section].title.clone());
     format!(
         "{} {}, {}: {} than in the last good run",
         analysis.systems[comparison.a].name,
-        titles.join(" and "),
+        listed(titles.collect()),
         place_words(&part.place),
         moved(&part.typical, RatioVerdict::Slower)
     )

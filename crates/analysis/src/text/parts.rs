@@ -12,7 +12,7 @@ use crate::types::{
 };
 
 /// Most tests that a sentence lists by name.
-const MAX_TESTS: usize = 2;
+const MAX_TESTS: usize = 4;
 
 /// The faster system of a part, and its ratio to the other one, above 1.
 pub(crate) struct FasterSide<'a> {
@@ -54,14 +54,12 @@ pub(crate) fn part_words(side: &FasterSide<'_>, part: &DifferingPart) -> String 
     }
 }
 
-/// The tests of a part: `read`, `read and write`, `4 of 6 tests`; none if it covers every test of the map.
+/// The tests of a part: `read`, `read, reread and write`, `5 of 6 tests`; none if it covers every test of the map.
 pub(crate) fn tests_words(stages: &Stages<'_>, part: &DifferingPart, all: usize) -> Option<String> {
     let title = |section: &usize| stages.estimated.sections[*section].title.clone();
     match part.sections.as_slice() {
         sections if sections.len() == all => None,
-        sections if sections.len() <= MAX_TESTS => {
-            Some(sections.iter().map(title).collect::<Vec<_>>().join(" and "))
-        }
+        sections if sections.len() <= MAX_TESTS => Some(listed(sections.iter().map(title).collect())),
         sections => Some(format!("{} of {}", sections.len(), counted(all, "test"))),
     }
 }
@@ -94,10 +92,14 @@ pub(crate) fn factors_words(parts: &[&DifferingPart], all: usize) -> String {
             factors.push(word);
         }
     }
-    match factors.pop() {
-        None => "the cell".to_owned(),
-        Some(only) if factors.is_empty() => only,
-        Some(last) => format!("{} and {last}", factors.join(", ")),
+    if factors.is_empty() { "the cell".to_owned() } else { listed(factors) }
+}
+
+/// `read`, `read and write`, `read, reread and write`.
+pub(crate) fn listed(mut words: Vec<String>) -> String {
+    match words.pop() {
+        Some(last) if !words.is_empty() => format!("{} and {last}", words.join(", ")),
+        only => only.unwrap_or_default(),
     }
 }
 
@@ -149,10 +151,9 @@ fn finding_words(stages: &Stages<'_>, comparison: &Comparison, part: &DifferingP
         let stalled = StalledCells { cells: part.cells(), typical: part.typical, total_work };
         format!("; {}", stalls_words(&stalled))
     });
-    let titles: Vec<&str> =
-        part.sections.iter().map(|section| stages.estimated.sections[*section].title.as_str()).collect();
-    let tests = match titles.len() {
-        0..=MAX_TESTS => titles.join(" and "),
+    let titles = part.sections.iter().map(|section| stages.estimated.sections[*section].title.clone());
+    let tests = match part.sections.len() {
+        0..=MAX_TESTS => listed(titles.collect()),
         n => counted(n, "test"),
     };
     format!(

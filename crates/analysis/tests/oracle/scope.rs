@@ -162,11 +162,15 @@ fn tests_at<'t>(text: &'t str, titles: &[String]) -> Option<(Tests, &'t str)> {
         let longest = titles.iter().filter(is_start).max_by_key(|title| title.len())?;
         Some((longest.clone(), &text[longest.len()..]))
     };
-    let (first, rest) = title(text)?;
-    match rest.strip_prefix(" and ").or_else(|| rest.strip_prefix(", ")).and_then(title) {
-        Some((second, rest)) => Some((Tests::Titles(vec![first, second]), rest)),
-        None => Some((Tests::Titles(vec![first]), rest)),
+    let (first, mut rest) = title(text)?;
+    let mut listed = vec![first];
+    while let Some((next, after)) =
+        rest.strip_prefix(" and ").or_else(|| rest.strip_prefix(", ")).and_then(title)
+    {
+        listed.push(next);
+        rest = after;
     }
+    Some((Tests::Titles(listed), rest))
 }
 
 /// `files up to 1MiB, records of 64KiB and more`.

@@ -91,8 +91,10 @@ fn verdicts(analysis: &Analysis) -> Markup {
             @let claim = &verdict.claim;
             @let support = verdict.support();
             @let word = verdict.confidence.map(|confidence| format!("confidence: {}", confidence.word()));
-            // The word has its own frame.
-            @let support = word.as_ref().map_or_else(|| support.to_owned(), |word| support.replace(&format!(", {word}"), ""));
+            // The word has its own frame, so that what follows it names it.
+            @let support = word.as_ref().map_or_else(|| support.to_owned(), |word| {
+                support.replace(&format!(", {word}"), "").replace("; to raise it,", "; to raise the confidence,")
+            });
             @if index == 0 {
                 p.claim { (claim) }
                 p.support { @if support.trim_start_matches(',').starts_with(" [") { (interval_level(analysis)) } (on_its_own_line(&support)) " " @if let Some(word) = word { span.confidence { (word) } } }
