@@ -77,7 +77,7 @@ pub const ATTACKS: [Attack; 6] = [
         server: SERVER,
         what: "4.1: opens of owners with names of 1,000 bytes",
         run: |budget, attacked| {
-            attack(budget, attacked, |client| [b"one", b"two"].map(|name| client.opens(name, long_name)))
+            attack(budget, attacked, |client| [b"one", b"two"].map(|name| client.opens(name, long_name)));
         },
     },
     Attack {

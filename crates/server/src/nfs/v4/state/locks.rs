@@ -102,7 +102,7 @@ impl StateTable {
         check_mode(&tables, open, wanted.exclusive)?;
         let known = tables.locker_of(client, owner, wanted.node);
         let holder = known.unwrap_or(0);
-        if let Some(conflict) = self.excluded(&mut tables, (client, owner), holder, wanted) {
+        if let Some(conflict) = Self::excluded(&mut tables, (client, owner), holder, wanted) {
             return Ok(Err(conflict));
         }
         let Some(number) = known else {
@@ -137,7 +137,7 @@ impl StateTable {
         let owner = Arc::clone(owner);
         let open = *open;
         check_mode(&tables, open, wanted.exclusive)?;
-        if let Some(conflict) = self.excluded(&mut tables, (client, &owner), number, wanted) {
+        if let Some(conflict) = Self::excluded(&mut tables, (client, &owner), number, wanted) {
             return Ok(Err(conflict));
         }
         add_lock(&mut tables, caller, (number, wanted))?;
@@ -146,7 +146,6 @@ impl StateTable {
 
     /// The lock that excludes a wanted one; its owner then waits if it wants to.
     fn excluded(
-        &self,
         tables: &mut Tables,
         (client, owner): (u64, &[u8]),
         holder: u64,
