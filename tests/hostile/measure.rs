@@ -1,6 +1,7 @@
 //! One run of the program at a hostile server, and what it cost.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, test_kill_process_group};
@@ -146,9 +147,9 @@ pub fn run(
     rule(has_class || !states_class, format!("does not print the class '{}'", mode.error));
     let group = Pid::from_raw(pid.cast_signed()).unwrap();
     rule(!ended || test_kill_process_group(group).is_err(), "leaves a process".into());
-    let is_known = |name: &str| name == "sharebench.db" || name.ends_with(".log");
-    let files = fs::read_dir(sharebench.home()).unwrap().map(|file| file.unwrap().file_name());
-    let left: Vec<_> = files.filter(|name| !name.to_str().is_some_and(is_known)).collect();
+    let files = fs::read_dir(sharebench.home()).unwrap().map(|file| PathBuf::from(file.unwrap().file_name()));
+    let is_known = |file: &Path| file == "sharebench.db" || file.extension().is_some_and(|end| end == "log");
+    let left: Vec<_> = files.filter(|file| !is_known(file)).collect();
     rule(left.is_empty(), format!("leaves {left:?}"));
     // A server that makes progress is ended by a limit of the client, however long the machine takes to reach it.
     let in_time = mode.is_endless || took.as_secs() < 2 * mode.timeout_s();
