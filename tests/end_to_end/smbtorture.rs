@@ -49,4 +49,5 @@ fn suites_of_smbtorture_pass_at_least_the_recorded_number_of_tests() {
 fn renewed_logins_inherited_descriptors_and_leases_are_as_smbtorture_expects() {
     needs!([Need::Program("smbtorture"), Need::Program("python3")]);
     run(&["--pass", "--server", "memory"], &TESTS);
+    run(&["--pass", "--server", "directory"], &["lease.rename_wait"]);
 }

@@ -1,8 +1,10 @@
 //! One run of the program at a hostile server, and what it cost.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, test_kill_process_group};
 use sharebench_tests::program::poll;
 use sharebench_tests::{Served, Sharebench};
 
@@ -140,6 +142,15 @@ pub fn run(
     rule(peak <= MAX_KIB, format!("takes {} MiB", peak >> 10));
     let code = if ended { program.wait(PATIENCE).ok().and_then(|status| status.code()) } else { None };
     rule(code.is_some() || !ended, "is ended by a signal".into());
+    let has_class = mode.error.is_empty() || output.contains(&format!(": {}", mode.error));
+    let states_class = command != Command::Probe && code != Some(0);
+    rule(has_class || !states_class, format!("does not print the class '{}'", mode.error));
+    let group = Pid::from_raw(pid.cast_signed()).unwrap();
+    rule(!ended || test_kill_process_group(group).is_err(), "leaves a process".into());
+    let files = fs::read_dir(sharebench.home()).unwrap().map(|file| PathBuf::from(file.unwrap().file_name()));
+    let is_known = |file: &Path| file == "sharebench.db" || file.extension().is_some_and(|end| end == "log");
+    let left: Vec<_> = files.filter(|file| !is_known(file)).collect();
+    rule(left.is_empty(), format!("leaves {left:?}"));
     // A server that makes progress is ended by a limit of the client, however long the machine takes to reach it.
     let in_time = mode.is_endless || took.as_secs() < 2 * mode.timeout_s();
     let is_late = broken.is_empty() && !in_time;

@@ -94,6 +94,8 @@ pub struct Mode {
     pub is_endless: bool,
     /// The real server sees wrong passwords.
     pub spoils_login: bool,
+    /// The class of the error that every command but `probe` prints if it fails; empty where that depends on the command.
+    pub error: &'static str,
 }
 
 impl Mode {
@@ -107,6 +109,7 @@ impl Mode {
             is_slow: false,
             is_endless: false,
             spoils_login: false,
+            error: "",
         }
     }
 

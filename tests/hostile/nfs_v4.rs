@@ -17,8 +17,8 @@ use crate::mode::{ESCAPES, Mode, forward, garbage};
 use crate::nfs::{RESULT, called, record, replaced, word, words};
 use crate::proxy::{Answer, Distort, Exchange};
 
-/// Name of the behaviour, and what it does with each reply.
-type Row = (&'static str, fn(Protocol, &'static str, Distort) -> Mode, Distort);
+/// Name of the behaviour, the class of the error that it causes, and what the server does with each reply.
+type Row = (&'static str, fn(Protocol, &'static str, Distort) -> Mode, &'static str, Distort);
 
 /// Length of the result of SEQUENCE: session, sequence, slot, highest and target slots, flags (RFC 8881, 18.46).
 const SEQUENCE: usize = 36;
@@ -29,158 +29,189 @@ const UNKNOWN: u32 = 4242;
 pub fn modes() -> Vec<Mode> {
     let minors: [(Protocol, &'static [Row]); 3] = [(Nfs40, OLD), (Nfs41, SESSIONS), (Nfs42, &[])];
     let rows = minors.into_iter().flat_map(|(protocol, own)| {
-        EVERY.iter().chain(own).map(move |(what, make, distort)| make(protocol, what, *distort))
+        let all = EVERY.iter().chain(own);
+        all.map(move |(what, make, error, distort)| Mode { error, ..make(protocol, what, *distort) })
     });
     rows.collect()
 }
 
 /// Of each minor version.
 const EVERY: &[Row] = &[
-    ("all calls answered with NFS4ERR_EXPIRED", Mode::new, |at| all(at, Status::Expired.code())),
-    ("all calls answered with NFS4ERR_MOVED", Mode::new, |at| all(at, Status::Moved.code())),
-    ("all calls answered with an unknown status", Mode::new, |at| all(at, UNKNOWN)),
-    ("all calls answered with NFS4ERR_DELAY", Mode::slow, |at| all(at, Status::Delay.code())),
-    ("OPEN answered with NFS4ERR_DELAY", Mode::slow, |at| fails(at, Operation::Open, Status::Delay)),
-    ("OPEN answered with NFS4ERR_GRACE", Mode::slow, |at| fails(at, Operation::Open, Status::Grace)),
-    ("OPEN answered with NFS4ERR_EXPIRED", Mode::new, |at| fails(at, Operation::Open, Status::Expired)),
-    ("OPEN answered with NFS4ERR_STALE_CLIENTID", Mode::new, |at| {
+    ("all calls answered with NFS4ERR_EXPIRED", Mode::new, "disconnected", |at| {
+        all(at, Status::Expired.code())
+    }),
+    ("all calls answered with NFS4ERR_MOVED", Mode::new, "unsupported", |at| all(at, Status::Moved.code())),
+    ("all calls answered with an unknown status", Mode::new, "protocol", |at| all(at, UNKNOWN)),
+    ("all calls answered with NFS4ERR_DELAY", Mode::slow, "timeout", |at| all(at, Status::Delay.code())),
+    ("OPEN answered with NFS4ERR_DELAY", Mode::slow, "timeout", |at| {
+        fails(at, Operation::Open, Status::Delay)
+    }),
+    ("OPEN answered with NFS4ERR_GRACE", Mode::slow, "timeout", |at| {
+        fails(at, Operation::Open, Status::Grace)
+    }),
+    ("OPEN answered with NFS4ERR_EXPIRED", Mode::new, "disconnected", |at| {
+        fails(at, Operation::Open, Status::Expired)
+    }),
+    ("OPEN answered with NFS4ERR_STALE_CLIENTID", Mode::new, "disconnected", |at| {
         fails(at, Operation::Open, Status::StaleClientid)
     }),
-    ("LOOKUP answered with NFS4ERR_MOVED", Mode::new, |at| fails(at, Operation::Lookup, Status::Moved)),
-    ("PUTFH answered with NFS4ERR_FHEXPIRED", Mode::new, |at| fails(at, Operation::PutFh, Status::Fhexpired)),
-    ("READ and WRITE answered with NFS4ERR_BAD_STATEID", Mode::new, |at| {
+    ("LOOKUP answered with NFS4ERR_MOVED", Mode::new, "unsupported", |at| {
+        fails(at, Operation::Lookup, Status::Moved)
+    }),
+    ("PUTFH answered with NFS4ERR_FHEXPIRED", Mode::new, "stale handle", |at| {
+        fails(at, Operation::PutFh, Status::Fhexpired)
+    }),
+    ("READ and WRITE answered with NFS4ERR_BAD_STATEID", Mode::new, "disconnected", |at| {
         if result_at(&at.reply, Operation::Read).is_some() {
             fails(at, Operation::Read, Status::BadStateid)
         } else {
             fails(at, Operation::Write, Status::BadStateid)
         }
     }),
-    ("a tag of 4 GiB", Mode::new, |at| compound(at, |_| words(&[0, u32::MAX, 1]))),
-    ("4 billion results", Mode::new, |at| compound(at, |_| words(&[0, 0, u32::MAX, 53, 0]))),
-    ("no results and success", Mode::new, |at| compound(at, |_| words(&[0, 0, 0]))),
-    ("results of garbage", Mode::new, |at| {
+    ("a tag of 4 GiB", Mode::new, "protocol", |at| compound(at, |_| words(&[0, u32::MAX, 1]))),
+    ("4 billion results", Mode::new, "protocol", |at| compound(at, |_| words(&[0, 0, u32::MAX, 53, 0]))),
+    ("no results and success", Mode::new, "protocol", |at| compound(at, |_| words(&[0, 0, 0]))),
+    ("results of garbage", Mode::new, "protocol", |at| {
         compound(at, |reply| [words(&[0, 0, 4]), garbage(reply.len())].concat())
     }),
-    ("results of zeros", Mode::new, |at| compound(at, |reply| vec![0; reply.len()])),
-    ("results of another operation", Mode::new, |at| compound(at, |_| words(&[0, 0, 1, 59, 0]))),
-    ("GETFH: a handle of 4 GiB", Mode::new, |at| of(at, Operation::GetFh, |_| words(&[u32::MAX]))),
-    ("GETFH: a handle of 129 bytes", Mode::new, |at| {
+    ("results of zeros", Mode::new, "protocol", |at| compound(at, |reply| vec![0; reply.len()])),
+    ("results of another operation", Mode::new, "protocol", |at| compound(at, |_| words(&[0, 0, 1, 59, 0]))),
+    ("GETFH: a handle of 4 GiB", Mode::new, "protocol", |at| {
+        of(at, Operation::GetFh, |_| words(&[u32::MAX]))
+    }),
+    ("GETFH: a handle of 129 bytes", Mode::new, "protocol", |at| {
         of(at, Operation::GetFh, |_| [words(&[129]), vec![7; 132]].concat())
     }),
-    ("GETATTR: a bitmap of 4 billion words", Mode::new, |at| {
+    ("GETATTR: a bitmap of 4 billion words", Mode::new, "protocol", |at| {
         of(at, Operation::GetAttr, |_| words(&[u32::MAX, 1]))
     }),
-    ("GETATTR: attributes of 4 GiB", Mode::new, |at| {
+    ("GETATTR: attributes of 4 GiB", Mode::new, "protocol", |at| {
         of(at, Operation::GetAttr, |_| words(&[1, 1 << 10, u32::MAX]))
     }),
-    ("GETATTR: none of the attributes", Mode::new, |at| of(at, Operation::GetAttr, |_| words(&[0, 0]))),
-    ("READDIR: the same page without end", Mode::new, |at| {
+    ("GETATTR: none of the attributes", Mode::new, "protocol", |at| {
+        of(at, Operation::GetAttr, |_| words(&[0, 0]))
+    }),
+    ("READDIR: the same page without end", Mode::new, "protocol", |at| {
         listing(at, false, |_, out| entry(out, 7, b"same", FileType::Regular))
     }),
-    ("READDIR: empty pages without end", Mode::new, |at| listing(at, false, |_, _| {})),
-    ("READDIR: three pages again and again", Mode::new, |at| {
+    ("READDIR: empty pages without end", Mode::new, "protocol", |at| listing(at, false, |_, _| {})),
+    ("READDIR: three pages again and again", Mode::new, "protocol", |at| {
         listing(at, false, |page, out| {
             let number = page % 3;
             entry(out, 7 + number, format!("file-{number}").as_bytes(), FileType::Regular);
         })
     }),
-    ("READDIR: the name `../../etc`", Mode::new, |at| one_name(at, b"../../etc")),
-    ("READDIR: a name with escape sequences", Mode::new, |at| one_name(at, ESCAPES.as_bytes())),
-    ("READDIR: a name of 4 GiB", Mode::new, |at| {
+    ("READDIR: the name `../../etc`", Mode::new, "protocol", |at| one_name(at, b"../../etc")),
+    ("READDIR: a name with escape sequences", Mode::new, "", |at| one_name(at, ESCAPES.as_bytes())),
+    ("READDIR: a name of 4 GiB", Mode::new, "protocol", |at| {
         of(at, Operation::ReadDir, |_| words(&[0, 0, 1, 0, 7, u32::MAX]))
     }),
-    ("OPEN: a write delegation that nobody wanted, by an owner of 4 GiB", Mode::new, |at| {
+    ("OPEN: a write delegation that nobody wanted, by an owner of 4 GiB", Mode::new, "protocol", |at| {
         // State, change_info, flags, no attributes, OPEN_DELEGATE_WRITE.
         let fixed =
             [&[1, 2, 3, 4][..], &[1, 0, 0, 0, 0], &[0], &[0], &[2], &[1, 2, 3, 4], &[0, 1, 0, 9]].concat();
         of(at, Operation::Open, |_| words(&[&fixed[..], &[0, 0, 0, u32::MAX]].concat()))
     }),
-    ("READ: 4 GiB", Mode::new, |at| of(at, Operation::Read, |_| words(&[0, u32::MAX]))),
-    ("READ: 0 bytes, and not the end of the file", Mode::new, |at| {
+    ("READ: 4 GiB", Mode::new, "protocol", |at| of(at, Operation::Read, |_| words(&[0, u32::MAX]))),
+    ("READ: 0 bytes, and not the end of the file", Mode::new, "data mismatch", |at| {
         of(at, Operation::Read, |_| words(&[0, 0]))
     }),
-    ("WRITE: 4 GiB written", Mode::new, |at| of(at, Operation::Write, |_| words(&[u32::MAX, 2, 0, 0]))),
+    ("WRITE: 4 GiB written", Mode::new, "i/o", |at| {
+        of(at, Operation::Write, |_| words(&[u32::MAX, 2, 0, 0]))
+    }),
 ];
 
 /// Of minor version 0 only.
 const OLD: &[Row] = &[
-    ("SETCLIENTID answered with NFS4ERR_STALE_CLIENTID", Mode::new, |at| {
+    ("SETCLIENTID answered with NFS4ERR_STALE_CLIENTID", Mode::new, "disconnected", |at| {
         fails(at, Operation::SetClientId, Status::StaleClientid)
     }),
-    ("SETCLIENTID: the name is in use by an address of 4 GiB", Mode::new, |at| {
+    ("SETCLIENTID: the name is in use by an address of 4 GiB", Mode::new, "busy", |at| {
         of_status(at, Operation::SetClientId, Status::ClidInuse.code(), |_| words(&[u32::MAX]))
     }),
-    ("SETCLIENTID_CONFIRM answered with NFS4ERR_STALE_CLIENTID", Mode::new, |at| {
+    ("SETCLIENTID_CONFIRM answered with NFS4ERR_STALE_CLIENTID", Mode::new, "disconnected", |at| {
         fails(at, Operation::SetClientIdConfirm, Status::StaleClientid)
     }),
-    ("OPEN answered with NFS4ERR_BAD_SEQID", Mode::new, |at| fails(at, Operation::Open, Status::BadSeqid)),
-    ("OPEN_CONFIRM answered with NFS4ERR_BAD_STATEID", Mode::new, |at| {
+    ("OPEN answered with NFS4ERR_BAD_SEQID", Mode::new, "protocol", |at| {
+        fails(at, Operation::Open, Status::BadSeqid)
+    }),
+    ("OPEN_CONFIRM answered with NFS4ERR_BAD_STATEID", Mode::new, "disconnected", |at| {
         fails(at, Operation::OpenConfirm, Status::BadStateid)
     }),
-    ("CLOSE answered with NFS4ERR_OLD_STATEID", Mode::new, |at| {
+    ("CLOSE answered with NFS4ERR_OLD_STATEID", Mode::new, "protocol", |at| {
         fails(at, Operation::Close, Status::OldStateid)
     }),
 ];
 
 /// Of minor versions with sessions.
 const SESSIONS: &[Row] = &[
-    ("SEQUENCE answered with NFS4ERR_BADSESSION", Mode::new, |at| sequence(at, Status::Badsession.code())),
-    ("SEQUENCE answered with NFS4ERR_DEADSESSION", Mode::new, |at| sequence(at, Status::Deadsession.code())),
-    ("SEQUENCE answered with NFS4ERR_STALE_CLIENTID", Mode::new, |at| {
+    ("SEQUENCE answered with NFS4ERR_BADSESSION", Mode::new, "disconnected", |at| {
+        sequence(at, Status::Badsession.code())
+    }),
+    ("SEQUENCE answered with NFS4ERR_DEADSESSION", Mode::new, "disconnected", |at| {
+        sequence(at, Status::Deadsession.code())
+    }),
+    ("SEQUENCE answered with NFS4ERR_STALE_CLIENTID", Mode::new, "disconnected", |at| {
         sequence(at, Status::StaleClientid.code())
     }),
-    ("SEQUENCE answered with NFS4ERR_BADSLOT", Mode::new, |at| sequence(at, Status::Badslot.code())),
-    ("SEQUENCE answered with NFS4ERR_SEQ_MISORDERED", Mode::new, |at| {
+    ("SEQUENCE answered with NFS4ERR_BADSLOT", Mode::new, "disconnected", |at| {
+        sequence(at, Status::Badslot.code())
+    }),
+    ("SEQUENCE answered with NFS4ERR_SEQ_MISORDERED", Mode::new, "disconnected", |at| {
         sequence(at, Status::SeqMisordered.code())
     }),
-    ("SEQUENCE answered with NFS4ERR_SEQ_FALSE_RETRY", Mode::new, |at| {
+    ("SEQUENCE answered with NFS4ERR_SEQ_FALSE_RETRY", Mode::new, "disconnected", |at| {
         sequence(at, Status::SeqFalseRetry.code())
     }),
-    ("SEQUENCE answered with NFS4ERR_CONN_NOT_BOUND_TO_SESSION", Mode::new, |at| {
+    ("SEQUENCE answered with NFS4ERR_CONN_NOT_BOUND_TO_SESSION", Mode::new, "disconnected", |at| {
         sequence(at, Status::ConnNotBoundToSession.code())
     }),
-    ("SEQUENCE answered with NFS4ERR_TOO_MANY_OPS", Mode::new, |at| sequence(at, Status::TooManyOps.code())),
-    ("SEQUENCE answered with NFS4ERR_DELAY", Mode::slow, |at| sequence(at, Status::Delay.code())),
-    ("SEQUENCE answered with NFS4ERR_RETRY_UNCACHED_REP", Mode::slow, |at| {
+    ("SEQUENCE answered with NFS4ERR_TOO_MANY_OPS", Mode::new, "disconnected", |at| {
+        sequence(at, Status::TooManyOps.code())
+    }),
+    ("SEQUENCE answered with NFS4ERR_DELAY", Mode::slow, "timeout", |at| sequence(at, Status::Delay.code())),
+    ("SEQUENCE answered with NFS4ERR_RETRY_UNCACHED_REP", Mode::slow, "timeout", |at| {
         sequence(at, Status::RetryUncachedRep.code())
     }),
-    ("SEQUENCE: another session", Mode::new, |at| sequence_word(at, 0, 7)),
-    ("SEQUENCE: another sequence number", Mode::new, |at| sequence_word(at, 4, 77)),
-    ("SEQUENCE: another slot", Mode::new, |at| sequence_word(at, 5, 99)),
-    ("SEQUENCE: no slots from now on", Mode::new, |at| sequence_word(at, 7, 0)),
-    ("SEQUENCE: 4 billion slots from now on", Mode::new, |at| sequence_word(at, 7, u32::MAX)),
-    ("SEQUENCE: every flag of lost state", Mode::new, |at| sequence_word(at, 8, u32::MAX)),
-    ("EXCHANGE_ID answered with NFS4ERR_DELAY", Mode::slow, |at| {
+    ("SEQUENCE: another session", Mode::new, "", |at| sequence_word(at, 0, 7)),
+    ("SEQUENCE: another sequence number", Mode::new, "", |at| sequence_word(at, 4, 77)),
+    ("SEQUENCE: another slot", Mode::new, "", |at| sequence_word(at, 5, 99)),
+    ("SEQUENCE: no slots from now on", Mode::new, "", |at| sequence_word(at, 7, 0)),
+    ("SEQUENCE: 4 billion slots from now on", Mode::new, "", |at| sequence_word(at, 7, u32::MAX)),
+    ("SEQUENCE: every flag of lost state", Mode::new, "", |at| sequence_word(at, 8, u32::MAX)),
+    ("EXCHANGE_ID answered with NFS4ERR_DELAY", Mode::slow, "timeout", |at| {
         fails(at, Operation::ExchangeId, Status::Delay)
     }),
-    ("EXCHANGE_ID answered with NFS4ERR_CLID_INUSE", Mode::new, |at| {
+    ("EXCHANGE_ID answered with NFS4ERR_CLID_INUSE", Mode::new, "busy", |at| {
         fails(at, Operation::ExchangeId, Status::ClidInuse)
     }),
-    ("EXCHANGE_ID: a server's owner of 4 GiB", Mode::new, |at| {
+    ("EXCHANGE_ID: a server's owner of 4 GiB", Mode::new, "protocol", |at| {
         // Client, sequence, flags, no state protection, minor id (RFC 8881, 18.35).
         of(at, Operation::ExchangeId, |_| words(&[0, 1, 1, 0, 0, 0, 0, u32::MAX]))
     }),
-    ("EXCHANGE_ID: state protection by a secret", Mode::new, |at| {
+    ("EXCHANGE_ID: state protection by a secret", Mode::new, "protocol", |at| {
         of(at, Operation::ExchangeId, |_| words(&[0, 1, 1, 0, 2, u32::MAX, u32::MAX]))
     }),
-    ("CREATE_SESSION answered with NFS4ERR_STALE_CLIENTID", Mode::new, |at| {
+    ("CREATE_SESSION answered with NFS4ERR_STALE_CLIENTID", Mode::new, "disconnected", |at| {
         fails(at, Operation::CreateSession, Status::StaleClientid)
     }),
-    ("CREATE_SESSION: no slots", Mode::new, |at| channel(at, [0, 1 << 20, 1 << 20, 4096, 64, 0, 0])),
-    ("CREATE_SESSION: 4 billion slots", Mode::new, |at| {
+    ("CREATE_SESSION: no slots", Mode::new, "", |at| channel(at, [0, 1 << 20, 1 << 20, 4096, 64, 0, 0])),
+    ("CREATE_SESSION: 4 billion slots", Mode::new, "", |at| {
         channel(at, [0, 1 << 20, 1 << 20, 4096, 64, u32::MAX, 0])
     }),
-    ("CREATE_SESSION: messages of 0 bytes", Mode::new, |at| channel(at, [0, 0, 0, 0, 0, 1, 0])),
-    ("CREATE_SESSION: messages of 4 GiB", Mode::new, |at| {
+    ("CREATE_SESSION: messages of 0 bytes", Mode::new, "", |at| channel(at, [0, 0, 0, 0, 0, 1, 0])),
+    ("CREATE_SESSION: messages of 4 GiB", Mode::new, "", |at| {
         channel(at, [0, u32::MAX, u32::MAX, u32::MAX, u32::MAX, 64, 0])
     }),
-    ("RECLAIM_COMPLETE answered with NFS4ERR_DEADSESSION", Mode::new, |at| {
+    ("RECLAIM_COMPLETE answered with NFS4ERR_DEADSESSION", Mode::new, "disconnected", |at| {
         fails(at, Operation::ReclaimComplete, Status::Deadsession)
     }),
-    ("a callback before each reply", Mode::new, |at| Answer::Send([callback(1), at.reply].concat())),
-    ("callbacks without end", Mode::slow, |_| Answer::Flood(callback(1))),
-    ("callbacks of 4 billion operations without end", Mode::slow, |_| Answer::Flood(callback(u32::MAX))),
-    ("a callback of 1 MiB before each reply", Mode::new, |at| {
+    ("a callback before each reply", Mode::new, "", |at| Answer::Send([callback(1), at.reply].concat())),
+    ("callbacks without end", Mode::slow, "protocol", |_| Answer::Flood(callback(1))),
+    ("callbacks of 4 billion operations without end", Mode::slow, "protocol", |_| {
+        Answer::Flood(callback(u32::MAX))
+    }),
+    ("a callback of 1 MiB before each reply", Mode::new, "protocol", |at| {
         let mut call = callback(1)[4..].to_vec();
         call.resize(1 << 20, 7);
         Answer::Send([record(&call), at.reply].concat())

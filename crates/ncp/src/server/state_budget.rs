@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub const ENTRY_BYTES: usize = 64;
 
 /// The bytes that the state of all clients may have: what a client makes a server remember beyond the reply to its request, such
-/// as sessions, open files and locks. The servers of one volume share one budget.
+/// as sessions, open files and locks. The servers of one volume share one budget; a client that could use all of it has a
+/// [`share`](Self::share).
 ///
 /// State is charged before it is allocated, and a [`StateCharge`] in it returns the bytes when it is dropped. The buffers of
 /// messages in progress are not state: they are bounded per connection.
@@ -18,6 +19,8 @@ pub struct StateBudget(Arc<Inner>);
 struct Inner {
     limit: usize,
     used: AtomicUsize,
+    /// What is charged as well, for a share.
+    whole: Option<StateBudget>,
     refused: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -27,7 +30,47 @@ impl StateBudget {
 
     /// A budget of `limit` bytes, which calls `refused` for each charge that exceeds it.
     pub fn new(limit: usize, refused: impl Fn() + Send + Sync + 'static) -> Self {
-        Self(Arc::new(Inner { limit, used: AtomicUsize::new(0), refused: Box::new(refused) }))
+        Self(Arc::new(Inner { limit, used: AtomicUsize::new(0), whole: None, refused: Box::new(refused) }))
+    }
+
+    /// A budget for one client: half of this one at most, so that others get something.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        Self(Arc::new(Inner {
+            limit: self.limit() / 2,
+            used: AtomicUsize::new(0),
+            whole: Some(self.clone()),
+            refused: Box::new(|| {}),
+        }))
+    }
+
+    /// Takes bytes; false, and nothing is taken, if there are less.
+    fn take(&self, bytes: usize) -> bool {
+        let Inner { limit, used, whole, .. } = &*self.0;
+        let within = |used: usize| used.checked_add(bytes).filter(|sum| sum <= limit);
+        if used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within).is_err() {
+            self.note_refusal();
+            return false;
+        }
+        let taken = whole.as_ref().is_none_or(|whole| whole.take(bytes));
+        if !taken {
+            used.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        taken
+    }
+
+    fn note_refusal(&self) {
+        match &self.0.whole {
+            Some(whole) => whole.note_refusal(),
+            None => (self.0.refused)(),
+        }
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.0.used.fetch_sub(bytes, Ordering::Relaxed);
+        if let Some(whole) = &self.0.whole {
+            whole.give_back(bytes);
+        }
     }
 
     /// Charges `bytes`; none if the budget has less.
@@ -74,13 +117,9 @@ pub struct StateCharge {
 impl StateCharge {
     /// Charges further bytes; false, and nothing is charged, if the budget has less.
     pub fn grow(&mut self, bytes: usize) -> bool {
-        let Inner { limit, used, refused } = &*self.budget.0;
-        let within = |used: usize| used.checked_add(bytes).filter(|sum| sum <= limit);
-        let charged = used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within).is_ok();
+        let charged = self.budget.take(bytes);
         if charged {
             self.bytes += bytes;
-        } else {
-            refused();
         }
         charged
     }
@@ -89,7 +128,7 @@ impl StateCharge {
     pub fn shrink(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
-        self.budget.0.used.fetch_sub(bytes, Ordering::Relaxed);
+        self.budget.give_back(bytes);
     }
 
     /// Grows or shrinks to `bytes`; false, and nothing changes, if the budget has less.
@@ -146,5 +185,29 @@ mod tests {
         assert!(charge.grow(100));
         drop(charge);
         assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn a_share_has_half_of_the_budget_and_no_more_than_others_leave() {
+        let refusals = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&refusals);
+        let budget = StateBudget::new(100, move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+        });
+        let shares = [budget.share(), budget.share(), budget.share()];
+        let mut first = shares[0].charge(50).unwrap();
+        assert!(shares[0].charge(1).is_none() && !first.grow(1), "a client has its share");
+        let second = shares[1].charge(40).unwrap();
+        assert!(shares[2].charge(11).is_none(), "the others have the rest");
+        assert_eq!((budget.used(), refusals.load(Ordering::Relaxed)), (90, 3));
+        assert_eq!(
+            shares.each_ref().map(StateBudget::used),
+            [50, 40, 0],
+            "the refused bytes are not counted"
+        );
+        drop(second);
+        assert!(first.resize(20) && shares[2].charge(50).is_some());
+        drop(first);
+        assert_eq!((budget.used(), shares[0].used()), (0, 0));
     }
 }

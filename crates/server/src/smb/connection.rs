@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use sharebench_ncp::server::StateBudget;
 use sharebench_smb::NtStatus;
 use sharebench_smb::crypto::PreauthHash;
 use sharebench_smb::wire::header::{Header, flags};
@@ -50,6 +51,8 @@ pub(super) struct Connection {
     pub(super) preauth: Mutex<PreauthHash>,
     pub(super) credits: Mutex<CreditWindow>,
     pub(super) opens: Arc<AtomicUsize>,
+    /// The share of the client in the memory for state. Sessions, and what they open, stay charged to it without the connection.
+    pub(super) budget: StateBudget,
     /// Requests that wait, by their asynchronous id.
     pub(super) waiting: Arc<WaitingRequests>,
     pub(super) late: UnboundedSender<Delivery>,
@@ -71,6 +74,7 @@ impl Connection {
     ) -> Self {
         Self {
             number: server.new_id(),
+            budget: server.options.budget.share(),
             server,
             admission,
             remote: remote.to_canonical(),

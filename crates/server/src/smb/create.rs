@@ -87,7 +87,7 @@ impl Call<'_> {
         let mut request = CreateRequest::decode(self.message).map_err(malformed)?;
         request.name = normalized(&request.name);
         let server = &self.connection.server;
-        let count = OpenCount::new(&self.connection.opens, server, OpenFile::bytes(&request.name))?;
+        let count = OpenCount::new(self.connection, OpenFile::bytes(&request.name))?;
         let id = server.new_file_id();
         if self.tree()? == Tree::Pipes {
             let pipe = Pipe::open(&request.name, &server.options.share, count)?;

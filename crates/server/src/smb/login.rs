@@ -205,7 +205,7 @@ impl Connection {
             return Err(NtStatus::INSUFFICIENT_RESOURCES);
         }
         let bytes = size_of::<Login>() + LOGIN_BYTES;
-        let charge = self.server.options.budget.charge(bytes).ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
+        let charge = self.budget.charge(bytes).ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
         let mut hash = self.preauth.lock().unwrap_or_else(PoisonError::into_inner).clone();
         hash.update(message);
         Ok(Box::new(Login {
@@ -323,7 +323,7 @@ impl Connection {
     ) -> Outcome<(Session, u16)> {
         let origin =
             Origin { dialect: negotiated.dialect, signing: negotiated.signing, cipher: negotiated.cipher };
-        let mut session = Session::new(id, accepted.account.clone(), origin, &self.server.options.budget)?;
+        let mut session = Session::new(id, accepted.account.clone(), origin, &self.budget)?;
         let Some(key) = &accepted.key else { return Ok((session, accepted.flags)) };
         let protection = self.server.options.protection;
         let preauth = hash.value();

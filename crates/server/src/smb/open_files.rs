@@ -434,6 +434,11 @@ impl OpenFiles {
         self.tables().files.get(&node).cloned()
     }
 
+    /// True while a client has a lease.
+    pub(super) fn has_leases(&self) -> bool {
+        !self.tables().leases.is_empty()
+    }
+
     /// The file of a lease.
     pub(super) fn of_lease(&self, id: LeaseId) -> Option<Arc<File>> {
         self.tables().leases.get(&id).cloned()

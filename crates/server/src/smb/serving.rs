@@ -15,6 +15,7 @@ use crate::admission::Admission;
 use crate::smb::buffers::{Replies, return_job, return_replies, take_job, take_replies};
 use crate::smb::connection::Connection;
 use crate::smb::frames::Frames;
+use crate::smb::set_info::breaks_handles;
 use crate::smb::state::ServerState;
 use crate::smb::workers::{Arrival, Delivery, Job, Workers};
 
@@ -52,6 +53,8 @@ struct Serving {
     in_flight: BTreeSet<u64>,
     /// Frames that were passed to workers.
     started: u64,
+    /// The number of the last frame whose breaks precede the replies to all later ones; these begin once it is answered or waits.
+    precedes: Option<u64>,
     /// Late replies to requests of a frame whose other replies are not there yet, with its position.
     early: Vec<(u64, Vec<u8>)>,
     /// What follows the replies to all frames up to a number.
@@ -98,6 +101,7 @@ impl Serving {
             done,
             in_flight: BTreeSet::new(),
             started: 0,
+            precedes: None,
             early: Vec::new(),
             held: VecDeque::new(),
             held_cancels: 0,
@@ -108,7 +112,7 @@ impl Serving {
         self.stream.set_nodelay(true)?;
         let io_timeout = self.connection.server.options.io_timeout;
         loop {
-            let has_capacity = self.in_flight.len() < self.connection.server.options.max_in_flight.max(1);
+            let has_capacity = self.has_capacity();
             tokio::select! {
                 Some(delivery) = self.done.recv() => self.deliver(delivery).await?,
                 // Without capacity nothing is read: further requests wait in the socket, and TCP slows the client
@@ -149,14 +153,23 @@ impl Serving {
         Ok(())
     }
 
+    /// True if a worker may process a further frame.
+    fn has_capacity(&self) -> bool {
+        self.in_flight.len() < self.connection.server.options.max_in_flight.max(1)
+            && self.precedes.is_none_or(|frame| !self.in_flight.contains(&frame))
+    }
+
     fn start_jobs(&mut self, workers: &Workers) -> io::Result<()> {
-        while self.in_flight.len() < self.connection.server.options.max_in_flight.max(1) {
+        while self.has_capacity() {
             let Some(range) = self.frames.next()? else { break };
             let mut job = take_job();
             job.range = self.frames.move_message(range, &mut job.frame);
             let message = job.frame.get(job.range.clone()).unwrap_or_default();
             let signature_number = self.connection.note_arrival(message);
             self.started += 1;
+            if breaks_handles(message) && self.connection.server.files.has_leases() {
+                self.precedes = Some(self.started);
+            }
             job.arrival = Arrival { position: self.started, signature_number };
             self.in_flight.insert(self.started);
             workers.answer(job, Arc::clone(&self.connection), self.back.clone());

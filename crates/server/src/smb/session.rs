@@ -12,10 +12,10 @@ use sharebench_smb::wire::transform::{self, TransformHeader};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::smb::client_connections::ClientConnections;
+use crate::smb::connection::Connection;
 use crate::smb::expiry::Expiry;
 use crate::smb::open_files::OpenFile;
 use crate::smb::pipe::Pipe;
-use crate::smb::state::ServerState;
 use crate::smb::status::Outcome;
 use crate::smb::workers::Delivery;
 
@@ -52,10 +52,11 @@ pub(super) struct OpenCount {
 }
 
 impl OpenCount {
-    /// Counts one more of this many bytes, up to a limit of their number and the budget of the server.
-    pub(super) fn new(count: &Arc<AtomicUsize>, server: &ServerState, bytes: usize) -> Outcome<Self> {
-        let charge = server.options.budget.charge(bytes).ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
-        let max = server.max_opens.load(Ordering::Relaxed);
+    /// Counts one more of this many bytes, up to a limit of their number and the budget of the client.
+    pub(super) fn new(connection: &Connection, bytes: usize) -> Outcome<Self> {
+        let charge = connection.budget.charge(bytes).ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
+        let max = connection.server.max_opens.load(Ordering::Relaxed);
+        let count = &connection.opens;
         let counted =
             count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |open| (open < max).then_some(open + 1));
         counted

@@ -8,6 +8,7 @@ use sharebench_smb::wire::change_notify::{Action, filter};
 use sharebench_smb::wire::create::access;
 use sharebench_smb::wire::extended_attributes::attributes;
 use sharebench_smb::wire::file_info::BasicInformation;
+use sharebench_smb::wire::header::{Header, command};
 use sharebench_smb::wire::info::{
     DISPOSITION, END_OF_FILE, LINK, RENAME, SetInfoRequest, TYPE_FILE, TYPE_SECURITY, renamed,
 };
@@ -42,6 +43,15 @@ const RESPONSE_SIZE: u16 = 2;
 fn word<T: Field>(information: &[u8]) -> Outcome<T> {
     // Some clients send fewer bytes than the class has: they cannot mean anything.
     Reader::new(information, "SET_INFO").get().map_err(|_| NtStatus::INFO_LENGTH_MISMATCH)
+}
+
+/// True for a message whose first request renames, links or removes a file, which breaks the leases of others on its handle.
+pub(super) fn breaks_handles(message: &[u8]) -> bool {
+    Header::decode(message).is_ok_and(|header| header.command == command::SET_INFO)
+        && SetInfoRequest::decode(message).is_ok_and(|request| {
+            request.info_type == TYPE_FILE
+                && matches!(request.class, RENAME | RENAME_EX | LINK | DISPOSITION | DISPOSITION_EX)
+        })
 }
 
 /// The time that a client sets; 0 and the negative values leave a time as it is (MS-FSCC 2.4.7).

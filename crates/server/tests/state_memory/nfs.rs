@@ -69,23 +69,28 @@ pub const ATTACKS: [Attack; 6] = [
         server: SERVER,
         what: "4.1: opens of one file",
         run: |budget, attacked| {
-            attack(budget, attacked, |client| client.opens(|number| number.to_be_bytes().to_vec()));
+            let short = |number: u32| number.to_be_bytes().to_vec();
+            attack(budget, attacked, |client| [b"one", b"two"].map(|name| client.opens(name, short)));
         },
     },
     Attack {
         server: SERVER,
         what: "4.1: opens of owners with names of 1,000 bytes",
-        run: |budget, attacked| attack(budget, attacked, |client| client.opens(long_name)),
+        run: |budget, attacked| {
+            attack(budget, attacked, |client| [b"one", b"two"].map(|name| client.opens(name, long_name)));
+        },
     },
     Attack {
         server: SERVER,
         what: "4.0: opens of owners that do not confirm",
         run: |budget, attacked| {
             attack(budget, attacked, |client| {
-                let id = client.old_client();
-                let refused =
-                    (0..100_000).any(|number| client.open(0, id, &long_name(number)[..100], None).is_some());
-                assert!(refused);
+                for name in [b"one", b"two"] {
+                    let id = client.old_client(name);
+                    let refused = (0..100_000)
+                        .any(|number| client.open(0, id, &long_name(number)[..100], None).is_some());
+                    assert!(refused);
+                }
             });
         },
     },
@@ -101,7 +106,16 @@ fn sequence(session: SessionId, slot: u32, sequence: u32) -> Sequence {
     Sequence { session, sequence, slot, highest_slot: slot, cache_reply: true }
 }
 
-fn attack(budget: StateBudget, attacked: &mut dyn FnMut(), hoard: impl FnOnce(&mut Client)) {
+/// A client takes all that it gets; another one opens a file nevertheless.
+pub fn one_client(budget: StateBudget, attacked: &mut dyn FnMut()) {
+    attack(budget, attacked, |client| {
+        client.opens(b"one", long_name);
+        let (id, session) = client.confirmed(b"two");
+        assert_eq!(client.open(1, id, b"owner", Some((session, 2))), None);
+    });
+}
+
+fn attack<R>(budget: StateBudget, attacked: &mut dyn FnMut(), hoard: impl FnOnce(&mut Client) -> R) {
     let options = NfsServerOptions { budget, threads: 1, ..NfsServerOptions::default() };
     let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(1 << 20));
     let server = NfsServer::start(([127, 0, 0, 1], 0).into(), volume, options).unwrap();
@@ -218,13 +232,19 @@ impl Client {
         all
     }
 
-    fn opens(&mut self, owner: impl Fn(u32) -> Vec<u8>) {
-        let (id, session) = self.session(b"one", 1).unwrap();
+    /// A client that may open files.
+    fn confirmed(&mut self, name: &[u8]) -> (u64, SessionId) {
+        let (id, session) = self.session(name, 1).unwrap();
         let complete = ReclaimComplete { one_file_system: false };
         self.call(1, b"", |call| {
             call.add(Operation::Sequence, &sequence(session, 0, 1))
                 .add(Operation::ReclaimComplete, &complete);
         });
+        (id, session)
+    }
+
+    fn opens(&mut self, name: &[u8], owner: impl Fn(u32) -> Vec<u8>) {
+        let (id, session) = self.confirmed(name);
         let refused = (0..100_000)
             .any(|number| self.open(1, id, &owner(number), Some((session, number + 2))).is_some());
         assert!(refused);
@@ -259,10 +279,10 @@ impl Client {
         (results.status != 0).then_some(results.status)
     }
 
-    fn old_client(&mut self) -> u64 {
+    fn old_client(&mut self, name: &[u8]) -> u64 {
         let set = SetClientId {
             verifier: [1; 8],
-            owner: Opaque(b"old"),
+            owner: Opaque(name),
             callback_program: 0,
             callback_address: NetworkAddress { network: Opaque(b"tcp"), address: Opaque(b"0.0.0.0.0.0") },
             callback_ident: 1,

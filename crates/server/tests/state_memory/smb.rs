@@ -52,26 +52,32 @@ pub const ATTACKS: [Attack; 4] = [
         server: SERVER,
         what: "locks",
         run: |budget, attacked| {
-            attack(budget, attacked, 1, |client| {
-                for file in 0..100u32 {
-                    let Ok(open) = client.open_name(&format!("f{file}")) else { return };
-                    let lock = |at: u64| LockRange { offset: at, len: 1, flags: flags::EXCLUSIVE | 0x10 };
-                    let all: Vec<LockRange> = (0..4000).map(|at| lock(2 * at)).collect();
-                    for ranges in all.chunks(1000) {
-                        let request = LockRequest { file: open, ranges: ranges.to_vec(), sequence: 0 };
-                        client.call(command::LOCK, |body| request.encode(body));
-                    }
-                }
-            });
+            attack(budget, attacked, 3, Client::lock);
         },
     },
 ];
 
-fn attack(budget: StateBudget, attacked: &mut dyn FnMut(), connections: usize, hoard: impl Fn(&mut Client)) {
+/// A client takes all that it gets; another one opens a file nevertheless.
+pub fn one_client(budget: StateBudget, attacked: &mut dyn FnMut()) {
+    let server = serve(budget);
+    let mut hoarder = Client::log_in(server.addr()).unwrap();
+    hoarder.lock();
+    assert_eq!(hoarder.open(), Err(NtStatus::INSUFFICIENT_RESOURCES));
+    attacked();
+    assert_eq!(Client::log_in(server.addr()).unwrap().open(), Ok(()));
+    drop(hoarder);
+    server.stop();
+}
+
+fn serve(budget: StateBudget) -> SmbServer {
     let options = SmbServerOptions { budget, threads: 1, ..SmbServerOptions::default() };
     let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(1 << 20));
     volume.create(ROOT, "f", 0o644).unwrap();
-    let server = SmbServer::start(([127, 0, 0, 1], 0).into(), volume, options).unwrap();
+    SmbServer::start(([127, 0, 0, 1], 0).into(), volume, options).unwrap()
+}
+
+fn attack(budget: StateBudget, attacked: &mut dyn FnMut(), connections: usize, hoard: impl Fn(&mut Client)) {
+    let server = serve(budget);
     let mut clients = Vec::new();
     for _ in 0..connections {
         let Some(mut client) = Client::log_in(server.addr()) else { break };
@@ -134,6 +140,20 @@ impl Client {
 
     fn open(&mut self) -> Result<(), NtStatus> {
         self.open_name("f").map(drop)
+    }
+
+    /// Locks ranges of up to 100 files of its own.
+    fn lock(&mut self) {
+        let lock = |at: u64| LockRange { offset: 2 * at, len: 1, flags: flags::EXCLUSIVE | 0x10 };
+        let all: Vec<LockRange> = (0..4000).map(lock).collect();
+        for number in 0..100 {
+            let name = format!("{}-{number}", self.stream.local_addr().unwrap().port());
+            let Ok(file) = self.open_name(&name) else { return };
+            for ranges in all.chunks(50) {
+                let request = LockRequest { file, ranges: ranges.to_vec(), sequence: 0 };
+                self.call(command::LOCK, |body| request.encode(body));
+            }
+        }
     }
 
     fn open_name(&mut self, name: &str) -> Result<FileId, NtStatus> {

@@ -71,7 +71,7 @@ impl Compound<'_> {
         self.v4().state.check_grace(client, reclaims)?;
         self.client.get_or_insert(client);
         // Before the file is created.
-        let charge = self.v4().state.charge_state(args.owner.owner.0.len(), Nfs4Status::Nospc)?;
+        let charge = self.v4().state.charge_state(client, args.owner.owner.0.len(), Nfs4Status::Nospc)?;
         let directory = match args.claim {
             OpenClaim::Name(_) | OpenClaim::Delegated(_) => Some(self.node()?),
             _ => None,

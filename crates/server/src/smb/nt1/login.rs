@@ -61,8 +61,7 @@ impl Nt1Call<'_> {
             Some(session) => session,
             None => {
                 let id = self.server.new_session_id();
-                let session =
-                    Session::new(id, accepted.account.clone(), ORIGIN, &self.server.options.budget)?;
+                let session = Session::new(id, accepted.account.clone(), ORIGIN, &self.connection.budget)?;
                 // For breaks of oplocks.
                 session.add_channel(self.connection.number, self.connection.late.clone())?;
                 Arc::new(session)
@@ -83,7 +82,7 @@ impl Nt1Call<'_> {
     fn continued(&self) -> Outcome<(u16, Option<Arc<Session>>, Box<PendingLogin>)> {
         let new = || {
             let bytes = size_of::<PendingLogin>() + LOGIN_BYTES;
-            let charge = self.server.options.budget.charge(bytes);
+            let charge = self.connection.budget.charge(bytes);
             let charge = charge.ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
             Outcome::Ok(Box::new(PendingLogin { acceptor: NtlmAcceptor::new(NETBIOS_NAME), _charge: charge }))
         };

@@ -63,7 +63,7 @@ impl Nt1Call<'_> {
     /// Opens a file or directory for the user of the message, with what it requests to cache. The open has no number yet.
     pub(super) fn open_path(&self, request: &CreateRequest, cache: CacheRequest) -> Reached<Opened> {
         let server = self.server;
-        let count = OpenCount::new(&self.connection.opens, server, OpenFile::bytes(&request.name))?;
+        let count = OpenCount::new(self.connection, OpenFile::bytes(&request.name))?;
         let id = server.new_file_id();
         let session = Arc::clone(self.session()?);
         let nt1 = Some(Nt1Holder::new(self.header.tid, self.state.knows_level_2()));

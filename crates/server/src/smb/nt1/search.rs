@@ -59,7 +59,7 @@ impl Nt1Call<'_> {
         }
         // The pattern, the same in its listing, and the last name.
         let bytes = size_of::<Search>() + 2 * ENTRY_BYTES + 2 * pattern.len() + 2 * MAX_NAME_BYTES;
-        let charge = self.server.options.budget.charge(bytes).ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
+        let charge = self.connection.budget.charge(bytes).ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
         let search = Search {
             uid: self.header.uid,
             tid: self.header.tid,

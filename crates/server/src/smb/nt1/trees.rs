@@ -48,7 +48,7 @@ impl Nt1Call<'_> {
         if service != kind && service != ANY {
             return Err(NtStatus::BAD_DEVICE_TYPE);
         }
-        self.header.tid = self.state.table().add_tree(tree, &self.server.options.budget)?;
+        self.header.tid = self.state.table().add_tree(tree, &self.connection.budget)?;
         let support = EXACT_SEARCHES;
         let unicode = self.is_unicode();
         let texts = |block: &mut Vec<u8>| {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use sharebench_ncp::server::{ENTRY_BYTES, StateCharge};
+use sharebench_ncp::server::{ENTRY_BYTES, StateBudget, StateCharge};
 use sharebench_nfs::v4::session::{CreatedSession, SessionId};
 use sharebench_nfs::v4::status::Nfs4Status;
 
@@ -12,7 +12,7 @@ use crate::nfs::v4::state::session::Lease;
 use crate::nfs::v4::state::{ClientOwner, OwnerKey, StateResult, StateTable, Tables};
 
 /// Bytes of a client besides its owner string, which the tables of clients and owners and the state file have.
-const CLIENT_BYTES: usize = size_of::<Client>() + size_of::<Lease>() + 6 * ENTRY_BYTES;
+const CLIENT_BYTES: usize = size_of::<Client>() + size_of::<Lease>() + 7 * ENTRY_BYTES;
 
 /// A record of a client.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(in crate::nfs::v4) struct Client {
     pub(super) idle: VecDeque<OwnerKey>,
     /// Number of revoked delegations.
     pub(super) revoked: usize,
-    _charge: StateCharge,
+    charge: StateCharge,
 }
 
 /// What `EXCHANGE_ID` results in.
@@ -48,6 +48,13 @@ pub(in crate::nfs::v4) struct ExchangedClient {
     pub(in crate::nfs::v4) id: u64,
     pub(in crate::nfs::v4) create_sequence: u32,
     pub(in crate::nfs::v4) confirmed: bool,
+}
+
+impl Client {
+    /// Its share in the memory for state.
+    pub(super) fn budget(&self) -> &StateBudget {
+        self.charge.budget()
+    }
 }
 
 impl StateTable {
@@ -87,8 +94,9 @@ impl StateTable {
             tables.remove_client(old, now_ms);
         }
         let bytes = CLIENT_BYTES + 3 * owner.1.len();
+        let share = self.budget.share();
         let charge = loop {
-            match self.budget.charge(bytes) {
+            match share.charge(bytes) {
                 Some(charge) => break charge,
                 None if tables.drop_oldest_unconfirmed(now_ms) => {}
                 None => return Err(Nfs4Status::Delay),
@@ -111,7 +119,7 @@ impl StateTable {
             sequences: HashMap::new(),
             idle: VecDeque::new(),
             revoked: 0,
-            _charge: charge,
+            charge,
         };
         tables.clients.insert(id, client);
         tables.unconfirmed.insert(id);

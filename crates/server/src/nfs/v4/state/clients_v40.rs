@@ -69,7 +69,7 @@ impl StateTable {
         if let Some(known) = client.sequences.get(&key) {
             return Ok(Arc::clone(known));
         }
-        let charge = self.budget.charge(OWNER_BYTES + owner.len()).ok_or(Nfs4Status::Resource)?;
+        let charge = client.budget().charge(OWNER_BYTES + owner.len()).ok_or(Nfs4Status::Resource)?;
         let sequence = Arc::new(OwnerSequence::new(charge));
         client.sequences.insert(key, Arc::clone(&sequence));
         Ok(sequence)

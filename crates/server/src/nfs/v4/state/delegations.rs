@@ -32,7 +32,7 @@ impl StateTable {
             return None;
         }
         Self::session_for_callbacks(&tables, client)?;
-        let charge = self.charge_state(RECALL_BYTES, Nfs4Status::Nospc).ok()?;
+        let charge = tables.charge_state(client, RECALL_BYTES, Nfs4Status::Nospc).ok()?;
         let kind = StateKind::Delegation { deadline_ms: None };
         let number = tables.add_state((client, node), kind, charge).ok()?;
         Some(self.state_id(number, 1))

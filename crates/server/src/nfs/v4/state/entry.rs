@@ -168,13 +168,14 @@ impl StateTable {
 }
 
 impl StateTable {
-    /// Charges a state of an owner with a name of this many bytes, or fails with `refused`.
+    /// See [`Tables::charge_state`].
     pub(in crate::nfs::v4) fn charge_state(
         &self,
+        client: u64,
         owner_bytes: usize,
         refused: Nfs4Status,
     ) -> StateResult<StateCharge> {
-        self.budget.charge(ENTRIES_BYTES + FILE_BYTES + owner_bytes).ok_or(refused)
+        self.lock().charge_state(client, owner_bytes, refused)
     }
 }
 
@@ -191,7 +192,18 @@ impl StateEntry {
 }
 
 impl Tables {
-    /// Adds a state of a client, which [`StateTable::charge_state`] has charged.
+    /// Charges a state of a client, and of an owner with a name of this many bytes, or fails with `refused`.
+    pub(super) fn charge_state(
+        &self,
+        client: u64,
+        owner_bytes: usize,
+        refused: Nfs4Status,
+    ) -> StateResult<StateCharge> {
+        let client = self.clients.get(&client).ok_or(Nfs4Status::StaleClientid)?;
+        client.budget().charge(ENTRIES_BYTES + FILE_BYTES + owner_bytes).ok_or(refused)
+    }
+
+    /// Adds a state of a client, which [`Tables::charge_state`] has charged.
     pub(super) fn add_state(
         &mut self,
         (client, node): (u64, NodeId),

@@ -12,7 +12,7 @@ use crate::nfs::v4::limits::{MAX_LOCKS_PER_FILE, MAX_WAITERS_PER_FILE};
 use crate::nfs::v4::state::entry::{Caller, FileState, StateKind, Waiter};
 use crate::nfs::v4::state::owned::OwnedKey;
 use crate::nfs::v4::state::ranges::{ByteLock, ByteRange};
-use crate::nfs::v4::state::{StateResult, StateTable, Tables};
+use crate::nfs::v4::state::{Client, StateResult, StateTable, Tables};
 
 /// The lock that excludes a wanted one, and its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,11 +102,11 @@ impl StateTable {
         check_mode(&tables, open, wanted.exclusive)?;
         let known = tables.locker_of(client, owner, wanted.node);
         let holder = known.unwrap_or(0);
-        if let Some(conflict) = self.excluded(&mut tables, (client, owner), holder, wanted) {
+        if let Some(conflict) = Self::excluded(&mut tables, (client, owner), holder, wanted) {
             return Ok(Err(conflict));
         }
         let Some(number) = known else {
-            let charge = self.charge_state(owner.len(), no_memory(caller))?;
+            let charge = tables.charge_state(client, owner.len(), no_memory(caller))?;
             let kind = StateKind::Lock { owner: Arc::clone(owner), open };
             let number = tables.add_state((client, wanted.node), kind, charge)?;
             if let Err(error) = add_lock(&mut tables, caller, (number, wanted)) {
@@ -137,7 +137,7 @@ impl StateTable {
         let owner = Arc::clone(owner);
         let open = *open;
         check_mode(&tables, open, wanted.exclusive)?;
-        if let Some(conflict) = self.excluded(&mut tables, (client, &owner), number, wanted) {
+        if let Some(conflict) = Self::excluded(&mut tables, (client, &owner), number, wanted) {
             return Ok(Err(conflict));
         }
         add_lock(&mut tables, caller, (number, wanted))?;
@@ -146,7 +146,6 @@ impl StateTable {
 
     /// The lock that excludes a wanted one; its owner then waits if it wants to.
     fn excluded(
-        &self,
         tables: &mut Tables,
         (client, owner): (u64, &[u8]),
         holder: u64,
@@ -158,7 +157,8 @@ impl StateTable {
         // Without memory for it, the client tries again by itself, as it does if it cannot be called.
         if can_be_called
             && let Some(file) = tables.files.get_mut(&wanted.node)
-            && let Some(charge) = self.budget.charge(2 * size_of::<Waiter>() + owner.len())
+            && let Some(budget) = tables.clients.get(&client).map(Client::budget)
+            && let Some(charge) = budget.charge(2 * size_of::<Waiter>() + owner.len())
         {
             file.add_waiter(Waiter {
                 client,

@@ -39,7 +39,8 @@ impl StateTable {
         let channels = granted_fore(&call.fore_channel, max_transfer).zip(granted_back(&call.back_channel));
         let channels = channels.ok_or(Nfs4Status::Toosmall)?;
         // Without memory for the session, it may repeat the call as it is.
-        let charge = self.budget.charge(Session::bytes(channels.0.max_requests)).ok_or(Nfs4Status::Delay)?;
+        let bytes = Session::bytes(channels.0.max_requests);
+        let charge = client.budget().charge(bytes).ok_or(Nfs4Status::Delay)?;
         let created = self.add_session(&mut tables, (call, charge), minor_version, (channels, peer));
         if let Some(client) = tables.clients.get_mut(&call.client_id) {
             client.create_sequence = client.create_sequence.wrapping_add(1);

@@ -200,7 +200,7 @@ fn an_open_examines_no_opens_of_others() {
             needs_confirmation: false,
             identity: None,
         };
-        state.open(&wanted, state.charge_state(owner.len(), Nfs4Status::Nospc).unwrap()).unwrap()
+        state.open(&wanted, state.charge_state(client, owner.len(), Nfs4Status::Nospc).unwrap()).unwrap()
     };
     for number in 0..50_000u32 {
         open(hoarder.id, &number.to_be_bytes());

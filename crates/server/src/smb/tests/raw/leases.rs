@@ -243,3 +243,32 @@ fn a_lease_belongs_to_one_file() {
     open_leased(&mut raw, "file", KEY, EVERYTHING);
     assert_eq!(raw.create(&leased("other", KEY, EVERYTHING)).err(), Some(NtStatus::INVALID_PARAMETER));
 }
+
+/// On a volume that blocks, requests run in parallel.
+#[test]
+fn the_breaks_of_a_rename_precede_the_replies_to_later_requests() {
+    let slow = DeviceVolume::new(MemoryVolume::new(16 << 20), DeviceOptions::default());
+    let options = SmbServerOptions { leases: true, exclusive: true, ..SmbServerOptions::default() };
+    let server = SmbServer::start("127.0.0.1:0".parse().unwrap(), Arc::new(slow), options).unwrap();
+    let mut raw = Raw::log_in(server.addr(), "share");
+    for round in 0..50 {
+        let [from, to] = ["from", "to"].map(|name| format!("{name}-{round}"));
+        let [(file, _), (other, _)] = [[1; 16], [2; 16]].map(|key| open_leased(&mut raw, &from, key, 3));
+        let set = SetInfoRequest { info_type: 1, class: 10, file, additional: 0, information: rename(&to) };
+        let create = wanted(&to, disposition::OPEN);
+        let requests = [
+            raw.message(command::SET_INFO, 0, |body| set.encode(body)),
+            raw.message(command::CREATE, 0, |body| create.encode(body)),
+        ];
+        let framed = requests.map(|message| [&prefix(message.len()).unwrap()[..], &message].concat());
+        raw.stream.write_all(&framed.concat()).unwrap();
+        let mut seen: Vec<_> =
+            (0..3).map(|_| Header::decode(&raw.receive().unwrap()).unwrap().command).collect();
+        assert_eq!(seen.pop(), Some(command::CREATE), "round {round}: {seen:?} came first");
+        let acknowledgment = LeaseAcknowledgment { key: [2; 16], state: 1, ..LeaseAcknowledgment::default() };
+        let acknowledge = raw.message(command::OPLOCK_BREAK, 0, |body| acknowledgment.encode(body));
+        raw.send(&acknowledge);
+        assert_eq!([raw.status(), raw.status()], [NtStatus::SUCCESS; 2], "the acknowledgment and the rename");
+        assert_eq!([raw.close(file), raw.close(other)], [NtStatus::SUCCESS; 2]);
+    }
+}
