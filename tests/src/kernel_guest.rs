@@ -49,8 +49,8 @@ impl KernelGuest {
 
     fn prepare_of(suite: &str, packages: &[&str], ports: &[u16]) -> io::Result<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.peers/guests").join(suite);
-        let (install, folder_text) = (tool("install"), text(&folder));
-        run(&[&[&install, &folder_text, suite, "user-mode-linux"], packages].concat(), &[])?;
+        let command: [&str; 4] = [&tool("install"), &text(&folder), suite, "user-mode-linux"];
+        run(&[&command, packages].concat(), &[])?;
         let scratch = Scratch::new("guest")?;
         let wire = format!(
             "ip link set lo up && ip tuntap add dev tap0 mode tap && ip addr add {}/24 dev tap0 && \
