@@ -9,7 +9,7 @@ use sharebench_model::{DataOp, MetaOp, MetaYield, OpenHow, Reply, Slot, Stabilit
 use sharebench_nfs::NfsTarget;
 use sharebench_server::{MemoryVolume, NfsServer, NfsServerOptions, NfsTls};
 use sharebench_target::{Session, SessionSpec, Target, call};
-use sharebench_tests::{Certificates, Cut, FaultProxy, Sharebench};
+use sharebench_tests::{Certificates, Cut, FaultProxy, KernelGuest, Sharebench, needs};
 
 use crate::adapters::{block_on, url};
 use crate::bad_input::expect;
@@ -122,5 +122,35 @@ fn every_test_of_a_sweep_is_verified_over_tls() {
                 path.display()
             );
         }
+    }
+}
+
+#[test]
+fn the_kernels_client_and_server_have_tls_with_this_project() {
+    needs!(KernelGuest::NEEDS);
+    let certificates = Certificates::new().unwrap();
+    let sharebench = Sharebench::new().unwrap();
+    let guest = KernelGuest::prepare_with_tls(&[]).unwrap();
+    let directory = certificates.certificate(Certificates::AUTHORITY).parent().unwrap().to_owned();
+    let env = [
+        ("SHAREBENCH", sharebench.binary()),
+        ("TLS", directory.to_str().unwrap()),
+        ("SERVE_NFS", concat!(env!("CARGO_MANIFEST_DIR"), "/kernel-guest/serve-nfs")),
+        ("KERNEL_GUEST", &guest.folder()),
+    ];
+    let printed = guest.run(include_str!("../kernel-guest/tls"), &env, KernelGuest::LONG).unwrap();
+    println!("{printed}");
+    for (how, version) in [("tls", "4.2"), ("tls", "4.1"), ("tls", "3"), ("mtls", "4.2")] {
+        let same = format!("kernel client, xprtsec={how}, vers={version}: same");
+        assert!(printed.contains(&same), "{same} is missing: {printed}");
+    }
+    for how in ["tls", "mtls"] {
+        assert!(printed.contains(&format!("(xprtsec={how})")), "{how} in probe: {printed}");
+    }
+    for (words, times) in [
+        ("4 of 4 planned steps were measured", 2),
+        ("100 % of the bytes read were verified, without a mismatch", 2),
+    ] {
+        assert_eq!(printed.matches(words).count(), times, "{words}: {printed}");
     }
 }

@@ -36,11 +36,21 @@ impl KernelGuest {
     /// Timeout of a guest that boots, mounts and measures.
     pub const LONG: Duration = Duration::from_secs(600);
 
-    /// Unpacks the kernel below `.peers` if that has not been done, and makes a namespace from which the
-    /// given ports of this machine's loopback can be reached at [`Self::MACHINE`].
+    /// Unpacks the kernel 6.1 below `.peers` if that has not been done, and makes a namespace from which the given ports of
+    /// this machine's loopback can be reached at [`Self::MACHINE`].
     pub fn prepare(ports: &[u16]) -> io::Result<Self> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.peers/kernel-guest");
-        run(&[&tool("install"), &text(&folder)], &[])?;
+        Self::prepare_of("bookworm", &[], ports)
+    }
+
+    /// As [`Self::prepare`], with a kernel 6.12, whose NFS has TLS, and `tlshd`.
+    pub fn prepare_with_tls(ports: &[u16]) -> io::Result<Self> {
+        Self::prepare_of("trixie", &["ktls-utils"], ports)
+    }
+
+    fn prepare_of(suite: &str, packages: &[&str], ports: &[u16]) -> io::Result<Self> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.peers/guests").join(suite);
+        let command: [&str; 4] = [&tool("install"), &text(&folder), suite, "user-mode-linux"];
+        run(&[&command, packages].concat(), &[])?;
         let scratch = Scratch::new("guest")?;
         let wire = format!(
             "ip link set lo up && ip tuntap add dev tap0 mode tap && ip addr add {}/24 dev tap0 && \

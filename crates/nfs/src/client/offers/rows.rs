@@ -133,7 +133,14 @@ pub(super) fn security(report: &mut OfferReport, findings: &Findings, options: &
     }
     let squash = findings.session.root_squash.map_or(NOT_VISIBLE, |squash| squash.text());
     report.fact(SECURITY, "root squash", squash);
-    report.fact(SECURITY, "encryption", "none in sec=sys");
+    let flavor = flavor_name(options.flavor());
+    let facts = &findings.session.facts;
+    let encryption = match (facts.get(Fact::Xprtsec), facts.get(Fact::TlsCipher)) {
+        (Some(xprtsec), Some(cipher)) => format!("{cipher} (xprtsec={xprtsec})"),
+        _ if flavor == "krb5p" => "sec=krb5p".to_owned(),
+        _ => format!("none in sec={flavor}"),
+    };
+    report.fact(SECURITY, "encryption", encryption);
 }
 
 /// Sizes of requests and files.
