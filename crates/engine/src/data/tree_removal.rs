@@ -1,7 +1,7 @@
 //! Removal of a directory of ours with everything in it, in bounded memory.
 
 use sharebench_model::{Entry, ErrorClass, MetaOp, OpError, OpStep};
-use sharebench_target::{Session, is_marker};
+use sharebench_target::{Session, is_marker, marker_of};
 
 use crate::data::context::PassContext;
 use crate::data::listed_pages::{ListedPages, child_path};
@@ -132,10 +132,19 @@ pub(crate) async fn remove_tree(
         let marker = current.marker.take();
         let path = std::mem::take(&mut current.path);
         open.pop();
+        let is_unlisted = marker.is_none() && path == directory;
         if let Some(path) = marker {
             context.deadline.call(session, MetaOp::Remove { path }).await?;
         }
-        context.deadline.call(session, MetaOp::RemoveDir { path }).await?;
+        let gone = context.deadline.call(session, MetaOp::RemoveDir { path: path.clone() }).await;
+        if is_unlisted && gone.as_ref().is_err_and(|error| error.class == ErrorClass::NotEmpty) {
+            // The target leaves names with a dot out of its lists.
+            let marker = child_path(&path, marker_of(directory))?;
+            context.deadline.call(session, MetaOp::Remove { path: marker }).await?;
+            context.deadline.call(session, MetaOp::RemoveDir { path }).await?;
+        } else {
+            gone?;
+        }
         removed += 1;
         context.report_removed(removed);
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod cache_probes;
 pub(crate) mod cell_limits;
+pub(crate) mod directory_check;
 pub(crate) mod first_connection;
 pub(crate) mod follow;
 pub(crate) mod leftovers;
@@ -267,18 +268,11 @@ impl Run<'_> {
                 continue;
             }
             let files = TargetFiles::prepare(session, directory, self.units(), self.resumed, context).await;
-            let files = files.map_err(|mut error| {
-                let may_be_hidden = matches!(error.class, ErrorClass::NotFound | ErrorClass::Refused);
-                if may_be_hidden && self.directory.starts_with('.') {
-                    error.detail += "; if the share hides names with a dot in front, use --work-dir NAME";
-                }
-                StartError::Prepare {
-                    target: name.clone(),
-                    directory: format!("{} of {}", directory_on(self.directory, index), target.url()),
-                    error,
-                }
+            let mut files = files.map_err(|error| StartError::Prepare {
+                target: name.clone(),
+                directory: format!("{} of {}", directory_on(self.directory, index), target.url()),
+                error,
             })?;
-            let mut files = files;
             files.paged = target.capabilities().blocking;
             if let Some(missing) = files.facts.get(Fact::NotGranted) {
                 self.emit(RunEvent::Warning(format!("{name}: not granted: {missing}")));
