@@ -32,6 +32,7 @@ mod io500;
 mod kernel_guest;
 mod kernel_guest_bands;
 mod kernel_guest_mounts;
+mod kernel_guest_ncpfs;
 mod kill9;
 mod learning;
 mod live;
