@@ -65,6 +65,7 @@ mod peers;
 mod plans;
 mod policies;
 mod probing;
+mod recycle_bins;
 mod reports;
 mod scale;
 mod scale_faults;

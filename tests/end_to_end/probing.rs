@@ -128,7 +128,7 @@ fn a_share_that_hides_names_with_a_dot_is_reported_and_nothing_is_left() {
     needs!(Smbd::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
-    let names = ("directory of a run", "names that begin with a dot");
+    let names = ("directory of a run", "names with a leading dot");
     assert_eq!(
         probe(&sharebench, &smbd.url("", ""), USABLE).row(names.0, names.1),
         ("accepted", "used"),

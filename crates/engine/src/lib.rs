@@ -57,6 +57,7 @@ mod time;
 
 pub use check::machine::health_has_warning;
 pub use data::directory::directory_on;
+pub use data::recycle_bins::{Deletion, Keepers};
 pub use data::stamp;
 pub use machine::clock_facts::ClockFacts;
 pub use machine::generator_ceiling::{CeilingKind, generator_ceiling};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::{Value, json};
-use sharebench_engine::{Clock, DirectoryCheck, DotNames, check_directory, directory_on};
+use sharebench_engine::{Clock, Deletion, DirectoryCheck, DotNames, check_directory, directory_on};
 use sharebench_model::units::parse_duration;
 use sharebench_plan::url_of_typed_target;
 use sharebench_report::plain;
@@ -35,7 +35,7 @@ Examples:
 const SCHEMA: &str = "urn:sharebench:schema:probe:1";
 /// Section about the directory that a run makes.
 const DIRECTORY: &str = "directory of a run";
-const DOT_NAMES: &str = "names that begin with a dot";
+const DOT_NAMES: &str = "names with a leading dot";
 /// Widths of the columns of names and values.
 const NAME_WIDTH: usize = 26;
 const VALUE_WIDTH: usize = 36;
@@ -123,6 +123,24 @@ fn add_directory(report: &mut OfferReport, directory: &str, checked: Result<Dire
             report.add(DIRECTORY, DOT_NAMES, "rejected", Usability::With("--work-dir NAME".to_owned()));
         }
         None => {}
+    }
+    let keepers = &check.keepers;
+    match &keepers.deletion {
+        Some(Deletion::IntoTree(place)) => {
+            report.fact(DIRECTORY, "deleted files", format!("kept in {place}: a run removes its own"));
+        }
+        Some(Deletion::AmongOthers(place)) => {
+            let value = format!("kept in {place}, without their directories: empty it after a run");
+            report.fact(DIRECTORY, "deleted files", value);
+        }
+        None if !keepers.bins.is_empty() => {
+            let value = format!("deleted; {} does not receive them", keepers.bins.join(", "));
+            report.fact(DIRECTORY, "deleted files", value);
+        }
+        None => {}
+    }
+    if let Some(snapshots) = keepers.snapshots_text() {
+        report.fact(DIRECTORY, "snapshots", format!("{snapshots}: they keep what a run writes"));
     }
     if let Some(error) = check.refusal {
         report.incompatible(format!("directory: {error}"));

@@ -9,7 +9,7 @@ use sharebench_target::{ConnectError, Session, SessionSpec, Target, is_same_dire
 use crate::data::context::PassContext;
 use crate::data::directory::{MakeError, make_or_explain};
 use crate::data::listed_pages::ListedPages;
-use crate::data::tree_removal::remove_tree;
+use crate::data::recycle_bins::{self, Keepers, remove_completely};
 use crate::time::clock::Clock;
 use crate::time::deadline::Deadline;
 use crate::time::stop::StopSignal;
@@ -36,6 +36,8 @@ pub struct DirectoryCheck {
     pub dot_names: Option<DotNames>,
     /// Why the directory could not be made.
     pub refusal: Option<OpError>,
+    /// What keeps files of a run on the target after they are deleted.
+    pub keepers: Keepers,
     /// Why the directory could not be removed; it is still there.
     pub leftover: Option<OpError>,
 }
@@ -63,15 +65,21 @@ pub async fn check_directory(
 async fn check(session: &mut dyn Session, directory: &str, context: &mut PassContext<'_>) -> DirectoryCheck {
     if let Err(MakeError { error, rejects_dot }) = make_or_explain(session, directory, context).await {
         let dot_names = rejects_dot.then_some(DotNames::Rejected);
-        return DirectoryCheck { dot_names, refusal: Some(error), leftover: None };
+        return DirectoryCheck {
+            dot_names,
+            refusal: Some(error),
+            keepers: Keepers::default(),
+            leftover: None,
+        };
     }
     let listed = is_listed(session, directory, context).await.unwrap_or_default();
     let dot_names = listed.filter(|_| directory.starts_with('.')).map(|listed| match listed {
         true => DotNames::Accepted,
         false => DotNames::Unlisted,
     });
-    let leftover = remove_tree(session, directory, context).await.err();
-    DirectoryCheck { dot_names, refusal: None, leftover }
+    let keepers = recycle_bins::find(session, directory, context).await.unwrap_or_default();
+    let leftover = remove_completely(session, directory, context).await.err();
+    DirectoryCheck { dot_names, refusal: None, keepers, leftover }
 }
 
 /// Whether the list of the target contains the directory; none where the list is too long.
@@ -95,107 +103,11 @@ async fn is_listed(
 
 #[cfg(test)]
 mod tests {
-    use std::task::{Context, Poll};
-
-    use sharebench_model::{
-        DataOp, Entry, ErrorClass, MetaOp, MetaReply, MetaYield, OpStep, Reply, Slot, TargetFacts, WireCount,
-    };
-    use sharebench_target::{Capabilities, LocalBoxFuture, MemoryTarget};
+    use sharebench_model::ErrorClass;
+    use sharebench_target::MemoryTarget;
 
     use super::*;
-
-    /// What a target does with names that begin with a dot.
-    #[derive(Debug, Clone, Copy, PartialEq)]
-    enum Habit {
-        Accepts,
-        LeavesOut,
-        /// Directories of such names cannot be made.
-        Rejects(ErrorClass),
-        /// Directories of such names can be made, files in them cannot.
-        LosesFiles,
-        /// No directory can be made.
-        RejectsAll(ErrorClass),
-    }
-
-    #[derive(Debug)]
-    struct Dotty(MemoryTarget, Habit);
-
-    impl Target for Dotty {
-        fn url(&self) -> String {
-            self.0.url()
-        }
-
-        fn capabilities(&self) -> Capabilities {
-            self.0.capabilities()
-        }
-
-        fn descriptors(&self) -> u32 {
-            self.0.descriptors()
-        }
-
-        fn connect<'a>(
-            &'a self,
-            spec: &'a SessionSpec,
-        ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
-            Box::pin(async { Ok(Box::new(DottySession(self.0.connect(spec).await?, self.1)) as _) })
-        }
-    }
-
-    struct DottySession(Box<dyn Session>, Habit);
-
-    impl DottySession {
-        fn rejection(&self, op: &MetaOp) -> Option<ErrorClass> {
-            match (self.1, op) {
-                (Habit::Rejects(class), MetaOp::MakeDir { path }) if path.starts_with('.') => Some(class),
-                (Habit::LosesFiles, MetaOp::Open { path, .. }) if path.starts_with('.') => {
-                    Some(ErrorClass::NotFound)
-                }
-                (Habit::RejectsAll(class), MetaOp::MakeDir { .. }) => Some(class),
-                _ => None,
-            }
-        }
-    }
-
-    impl Session for DottySession {
-        fn facts(&self) -> TargetFacts {
-            self.0.facts()
-        }
-
-        fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-            self.0.buffer(slot)
-        }
-
-        fn submit(&mut self, slot: Slot, op: DataOp) {
-            self.0.submit(slot, op);
-        }
-
-        fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
-            self.0.poll_replies(cx, replies)
-        }
-
-        fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
-            let rejection = self.rejection(&op);
-            Box::pin(async move {
-                if let Some(class) = rejection {
-                    let error = OpError::new(class, OpStep::Request("make directory"), "rejected");
-                    return MetaReply { result: Err(error), requests: 1 };
-                }
-                let mut reply = self.0.call(op).await;
-                if let (Habit::LeavesOut, Ok(MetaYield::Page(page))) = (self.1, &mut reply.result) {
-                    page.entries.retain(|Entry { name, .. }| !name.starts_with('.'));
-                }
-                reply
-            })
-        }
-
-        fn wire(&self) -> WireCount {
-            self.0.wire()
-        }
-
-        fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-            self.0.close()
-        }
-    }
+    use crate::data::peculiar_target::{Habit, PeculiarTarget};
 
     #[test]
     fn the_dot_is_blamed_only_where_another_name_works() {
@@ -221,7 +133,7 @@ mod tests {
         ];
         for (habit, directory, dot_names, refusal) in cases {
             let clock = Clock::start();
-            let target = Dotty(MemoryTarget::new(), habit);
+            let target = PeculiarTarget(MemoryTarget::new(), habit);
             let checked = check_directory(&target, directory, &clock, Duration::from_secs(60));
             let check = clock.block_on(checked).unwrap().unwrap();
             assert_eq!(check.dot_names, dot_names, "{habit:?} {directory}");

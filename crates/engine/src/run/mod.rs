@@ -41,8 +41,8 @@ use crate::cell::throughput_step;
 use crate::data::context::PassContext;
 use crate::data::directory::directory_on;
 use crate::data::progress_reports::ProgressReports;
+use crate::data::recycle_bins::remove_completely;
 use crate::data::request_splitting;
-use crate::data::tree_removal::remove_tree;
 use crate::load::data_set::SharedSet;
 use crate::load::user::user_files::UserFileStore;
 use crate::machine::measuring_machine::Machine;
@@ -290,6 +290,9 @@ impl Run<'_> {
                 exceeding = self.skip_unsupported(index, &mut files, skipped, context).await;
             }
             let available = files.examine_space(context).await;
+            for warning in files.examine_keepers(context).await {
+                self.emit(RunEvent::Warning(format!("{name}: {warning}")));
+            }
             self.emit(RunEvent::TargetReady { target: index as u32, facts: files.facts.stored() });
             states.push(TargetState {
                 files,
@@ -432,7 +435,7 @@ impl Run<'_> {
         let connect_timeout = context.deadline.limit();
         let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout, allow_split: true };
         let mut session = self.targets[index].connect(&spec).await.map_err(|error| error.to_string())?;
-        let result = remove_tree(session.as_mut(), &directory_on(self.directory, index), context).await;
+        let result = remove_completely(session.as_mut(), &directory_on(self.directory, index), context).await;
         session.close().await;
         result.map_err(|error| error.to_string())
     }
