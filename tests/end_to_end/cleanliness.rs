@@ -1,8 +1,12 @@
 //! What is left on the targets when the user stops a run.
 
 use std::fs::{self, Permissions};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags, mkdirat, openat};
 
 use sharebench_tests::program::{PATIENCE, poll};
 use sharebench_tests::{Sharebench, Signal, Smbd, SmbdOptions, needs};
@@ -92,6 +96,35 @@ fn a_directory_that_is_refused_for_another_reason_does_not_blame_the_dot() {
         let refused = sharebench.run(&sweep).unwrap();
         assert_eq!(refused.code, Some(3), "{url}: {}", refused.text());
         assert!(!refused.stderr.contains("--work-dir"), "{url}: {}", refused.text());
+    }
+}
+
+/// Makes directories in each other, the last of which has a path of more than 4,096 bytes.
+fn make_deep_directories(top: &Path) {
+    const LEVELS: usize = 1200;
+    let mut directory: OwnedFd = fs::File::open(top).unwrap().into();
+    for _ in 0..LEVELS {
+        mkdirat(&directory, "level", Mode::RWXU).unwrap();
+        directory = openat(&directory, "level", OFlags::DIRECTORY, Mode::empty()).unwrap();
+    }
+    openat(&directory, "file", OFlags::CREATE, Mode::RUSR | Mode::WUSR).unwrap();
+}
+
+#[test]
+fn clean_removes_directories_whose_paths_are_too_long_for_a_call() {
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let local = served.directory().display().to_string();
+    for url in
+        [local, served.smb_url(""), served.nfs_url(""), served.nfs4_url("", "vers=4.2"), served.ncp_url("")]
+    {
+        let left = served.directory().join(".sharebench-00000001-0");
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join(".made-by-sharebench"), "").unwrap();
+        make_deep_directories(&left);
+        let cleaned = sharebench.run(&["clean", &url]).unwrap().expect_success();
+        assert_eq!(cleaned.stdout, "removed .sharebench-00000001-0\n", "{url}");
+        assert_eq!(fs::read_dir(served.directory()).unwrap().count(), 0, "{url}");
     }
 }
 
