@@ -98,23 +98,12 @@ fn snapshots_are_reported_before_the_run() {
     ] {
         let probed = sharebench.run(&["probe", &url, TIMEOUT]).unwrap().expect_success();
         let swept = sharebench.run(&[&["sweep", &url], &SWEEP[..]].concat()).unwrap().expect_success();
-        match reported {
-            Some(reported) => {
-                assert!(
-                    probed.stdout.contains(&format!("{reported}: they keep")),
-                    "{url}: {}",
-                    probed.stdout
-                );
-                assert!(
-                    swept.text().contains(&format!("has snapshots ({reported})")),
-                    "{url}: {}",
-                    swept.text()
-                );
-            }
-            None => {
-                assert!(!probed.stdout.contains("snapshots"), "{}", probed.stdout);
-                assert!(!swept.text().contains("snapshots"), "{}", swept.text());
-            }
-        }
+        let Some(reported) = reported else {
+            assert!(!probed.stdout.contains("snapshots"), "{}", probed.stdout);
+            assert!(!swept.text().contains("snapshots"), "{}", swept.text());
+            continue;
+        };
+        assert!(probed.stdout.contains(&format!("{reported}: they keep")), "{url}: {}", probed.stdout);
+        assert!(swept.text().contains(&format!("has snapshots ({reported})")), "{url}: {}", swept.text());
     }
 }

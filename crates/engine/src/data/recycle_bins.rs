@@ -11,10 +11,10 @@ use crate::data::context::PassContext;
 use crate::data::listed_pages::{ListedPages, child_path};
 use crate::data::tree_removal::remove_tree;
 
-/// Names of recycle bins: Samba's `vfs_recycle` and TrueNAS, Synology, QNAP, others as administrators name them, Windows.
+/// Names of recycle bins: Samba's `vfs_recycle` and `TrueNAS`, Synology, QNAP, others as administrators name them, Windows.
 const BINS: [&str; 7] =
     [".recycle", "#recycle", "@Recycle", ".recyclebin", ".trash", "RecycleBin", "$RECYCLE.BIN"];
-/// Names of directories with snapshots: NetApp over NFS and over SMB, Snapper, Synology, QNAP, ZFS, CephFS.
+/// Names of directories with snapshots: `NetApp` over NFS and over SMB, Snapper, Synology, QNAP, ZFS, `CephFS`.
 const SNAPSHOTS: [&str; 7] =
     [".snapshot", "~snapshot", ".snapshots", "#snapshot", "@Recently-Snapshot", ".zfs/snapshot", ".snap"];
 /// Maximum number of directories of a bin that may be those of users.
@@ -127,7 +127,7 @@ pub(crate) async fn remove_completely(
         if stat(session, &path, context).await?.is_some_and(|stat| stat.directory) {
             let removed = remove_tree(session, &path, context).await;
             removed.map_err(|mut error| {
-                error.detail += &format!(" (in the recycle bin {place})");
+                error.detail = format!("{} (in the recycle bin {place})", error.detail);
                 error
             })?;
         }
@@ -199,6 +199,9 @@ mod tests {
     use crate::time::deadline::Deadline;
     use crate::time::stop::StopSignal;
 
+    /// Files of others that are there before, what the server does, where deleted files go, what stays in addition.
+    type Case = (&'static [&'static str], Habit, Option<Deletion>, &'static [&'static str]);
+
     const OURS: &str = ".sharebench-1f2e3d4c-0";
 
     /// Runs `work` with a session and a context.
@@ -228,8 +231,7 @@ mod tests {
     fn a_bin_is_found_by_a_deleted_file_and_loses_only_our_own_files() {
         let into = |place: &str| Some(Deletion::IntoTree(place.to_owned()));
         let among = |place: &str| Some(Deletion::AmongOthers(place.to_owned()));
-        // Files of others that are there before, what the server does, where deleted files go, what stays in addition.
-        let cases: [(&[&str], Habit, Option<Deletion>, &[&str]); 9] = [
+        let cases: [Case; 9] = [
             (&[], Habit::Accepts, None, &[]),
             (&[".recycle/old"], Habit::Accepts, None, &[]),
             (&["$RECYCLE.BIN/S-1-5/old"], Habit::Accepts, None, &[]),

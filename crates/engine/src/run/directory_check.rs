@@ -73,10 +73,9 @@ async fn check(session: &mut dyn Session, directory: &str, context: &mut PassCon
         };
     }
     let listed = is_listed(session, directory, context).await.unwrap_or_default();
-    let dot_names = listed.filter(|_| directory.starts_with('.')).map(|listed| match listed {
-        true => DotNames::Accepted,
-        false => DotNames::Unlisted,
-    });
+    let dot_names = listed
+        .filter(|_| directory.starts_with('.'))
+        .map(|listed| if listed { DotNames::Accepted } else { DotNames::Unlisted });
     let keepers = recycle_bins::find(session, directory, context).await.unwrap_or_default();
     let leftover = remove_completely(session, directory, context).await.err();
     DirectoryCheck { dot_names, refusal: None, keepers, leftover }
