@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use sharebench_model::OpError;
+use sharebench_model::{MetaOp, OpError};
 use sharebench_plan::Verify;
-use sharebench_target::{ConnectError, Session, SessionSpec, Target, is_same_directory};
+use sharebench_target::{ConnectError, Session, SessionSpec, Target, is_same_directory, marker_of};
 
 use crate::data::context::PassContext;
 use crate::data::directory::{MakeError, make_or_explain};
-use crate::data::listed_pages::ListedPages;
-use crate::data::recycle_bins::{self, Keepers, remove_completely};
+use crate::data::listed_pages::{ListedPages, child_path};
+use crate::data::recycle_bins::{self, Deletion, Keepers};
+use crate::data::tree_removal::remove_tree;
 use crate::time::clock::Clock;
 use crate::time::deadline::Deadline;
 use crate::time::stop::StopSignal;
@@ -72,32 +73,58 @@ async fn check(session: &mut dyn Session, directory: &str, context: &mut PassCon
             leftover: None,
         };
     }
-    let listed = is_listed(session, directory, context).await.unwrap_or_default();
+    let ends_ns = context.clock.now() + context.deadline.limit().as_nanos() as u64;
+    let listed = is_listed(session, directory, ends_ns, context).await.unwrap_or_default();
     let dot_names = listed
         .filter(|_| directory.starts_with('.'))
         .map(|listed| if listed { DotNames::Accepted } else { DotNames::Unlisted });
-    let keepers = recycle_bins::find(session, directory, context).await.unwrap_or_default();
-    let leftover = remove_completely(session, directory, context).await.err();
-    DirectoryCheck { dot_names, refusal: None, keepers, leftover }
+    let found = if context.clock.now() < ends_ns {
+        recycle_bins::find(session, directory, context).await.unwrap_or_default()
+    } else {
+        Keepers::default()
+    };
+    let leftover = remove_empty(session, directory, &found, context).await.err();
+    DirectoryCheck { dot_names, refusal: None, keepers: found, leftover }
 }
 
-/// Whether the list of the target contains the directory; none where the list is too long.
+/// Removes a directory in which nothing but the marker was left, without a look at what a server lists in it.
+async fn remove_empty(
+    session: &mut dyn Session,
+    directory: &str,
+    found: &Keepers,
+    context: &mut PassContext<'_>,
+) -> Result<(), OpError> {
+    let marker = child_path(directory, marker_of(directory))?;
+    context.deadline.call(session, MetaOp::Remove { path: marker }).await?;
+    context.deadline.call(session, MetaOp::RemoveDir { path: directory.to_owned() }).await?;
+    match &found.deletion {
+        Some(Deletion::IntoTree(place)) => {
+            remove_tree(session, &child_path(place, directory)?, context).await
+        }
+        Some(Deletion::AmongOthers(_)) | None => Ok(()),
+    }
+}
+
+/// Whether the list of the target contains the directory; none where the list is too long or takes too long.
 async fn is_listed(
     session: &mut dyn Session,
     directory: &str,
+    ends_ns: u64,
     context: &mut PassContext<'_>,
 ) -> Result<Option<bool>, OpError> {
     let mut pages = ListedPages::of("");
     let mut seen = 0;
-    let mut found = false;
     while let Some(page) = pages.next(session, context).await? {
-        found |= page.entries.iter().any(|entry| is_same_directory(&entry.name, directory));
+        let found = page.entries.iter().any(|entry| is_same_directory(&entry.name, directory));
         seen += page.entries.len();
-        if found || seen > MAX_ENTRIES {
-            break;
+        if found {
+            return Ok(Some(true));
+        }
+        if seen > MAX_ENTRIES || context.clock.now() >= ends_ns {
+            return Ok(None);
         }
     }
-    Ok((found || seen <= MAX_ENTRIES).then_some(found))
+    Ok(Some(false))
 }
 
 #[cfg(test)]
