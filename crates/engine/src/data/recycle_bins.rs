@@ -10,6 +10,7 @@ use sharebench_target::{Session, is_working_directory};
 use crate::data::context::PassContext;
 use crate::data::listed_pages::{ListedPages, child_path};
 use crate::data::tree_removal::remove_tree;
+use crate::time::deadline::Deadline;
 
 /// Names of recycle bins: Samba's `vfs_recycle` and `TrueNAS`, Synology, QNAP, others as administrators name them, Windows.
 const BINS: [&str; 7] =
@@ -17,6 +18,8 @@ const BINS: [&str; 7] =
 /// Names of directories with snapshots: `NetApp` over NFS and over SMB, Snapper, Synology, QNAP, ZFS, `CephFS`.
 const SNAPSHOTS: [&str; 7] =
     [".snapshot", "~snapshot", ".snapshots", "#snapshot", "@Recently-Snapshot", ".zfs/snapshot", ".snap"];
+/// The part of the timeout that a reply may take before the run.
+const TIMEOUT_PART: u32 = 8;
 /// Maximum number of directories of a bin that may be those of users.
 const MAX_USERS: usize = 256;
 /// Number of entries of a bin after which no further directories are looked for.
@@ -76,11 +79,24 @@ impl Keepers {
     }
 }
 
-/// Finds out what keeps files of a run. It deletes an empty file of its own in `directory`, and looks for it in the bins.
+/// Finds out what keeps files of a run. It deletes an empty file of its own in `directory`, and looks for it in the bins. Each
+/// reply may take a part of the timeout, so that a silent server does not cost a whole one before the first step.
 ///
 /// # Errors
 /// The connection is lost.
 pub(crate) async fn find(
+    session: &mut dyn Session,
+    directory: &str,
+    context: &mut PassContext<'_>,
+) -> Result<Keepers, OpError> {
+    let shorter = Deadline::new(context.clock, context.deadline.limit() / TIMEOUT_PART);
+    let whole = std::mem::replace(&mut context.deadline, shorter);
+    let found = find_in_time(session, directory, context).await;
+    context.deadline = whole;
+    found
+}
+
+async fn find_in_time(
     session: &mut dyn Session,
     directory: &str,
     context: &mut PassContext<'_>,
@@ -196,7 +212,6 @@ mod tests {
     use crate::data::directory::make;
     use crate::data::peculiar_target::{Habit, PeculiarTarget};
     use crate::time::clock::Clock;
-    use crate::time::deadline::Deadline;
     use crate::time::stop::StopSignal;
 
     /// Files of others that are there before, what the server does, where deleted files go, what stays in addition.

@@ -79,12 +79,20 @@ async fn check(session: &mut dyn Session, directory: &str, context: &mut PassCon
         .filter(|_| directory.starts_with('.'))
         .map(|listed| if listed { DotNames::Accepted } else { DotNames::Unlisted });
     let found = if context.clock.now() < ends_ns {
-        recycle_bins::find(session, directory, context).await.unwrap_or_default()
+        recycle_bins::find(session, directory, context).await
     } else {
-        Keepers::default()
+        Ok(Keepers::default())
     };
-    let leftover = remove_empty(session, directory, &found, context).await.err();
-    DirectoryCheck { dot_names, refusal: None, keepers: found, leftover }
+    let (keepers, leftover) = match found {
+        // A server that is silent is not waited for again.
+        Err(error) if error.class.ends_connection() => (Keepers::default(), Some(error)),
+        found => {
+            let found = found.unwrap_or_default();
+            let leftover = remove_empty(session, directory, &found, context).await.err();
+            (found, leftover)
+        }
+    };
+    DirectoryCheck { dot_names, refusal: None, keepers, leftover }
 }
 
 /// Removes a directory in which nothing but the marker was left, without a look at what a server lists in it.
