@@ -1,7 +1,12 @@
 //! What is left on the targets when the user stops a run.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags, mkdirat, openat};
 
 use sharebench_tests::program::{PATIENCE, poll};
 use sharebench_tests::{Sharebench, Signal, Smbd, SmbdOptions, needs};
@@ -47,10 +52,13 @@ fn a_share_that_hides_names_with_a_dot_needs_another_name() {
     let hidden = sharebench.run(&sweep).unwrap();
     assert_eq!(hidden.code, Some(3), "{}", hidden.text());
     assert!(hidden.stderr.contains("--work-dir"), "{}", hidden.text());
-    let named = [&sweep[..], &["--work-dir", "bench"]].concat();
-    let _ = sharebench.run(&named).unwrap().expect_success();
     let left = || fs::read_dir(smbd.share()).unwrap().count();
     assert_eq!(left(), 0);
+    let diagnose = ["diagnose", &url, "--for=5s"];
+    for command in [&sweep[..], &diagnose] {
+        let _ = sharebench.run(&[command, &["--work-dir", "bench"]].concat()).unwrap().expect_success();
+        assert_eq!(left(), 0, "{command:?}");
+    }
     // What another process left is recognised by its marker, and nothing else is removed.
     for (name, marker) in
         [("bench.sharebench-00000001-0", "MADEBY.SBN"), ("bench.sharebench-00000002-0", "file")]
@@ -62,6 +70,62 @@ fn a_share_that_hides_names_with_a_dot_needs_another_name() {
     assert_eq!(cleaned.code, Some(3), "{}", cleaned.text());
     assert!(cleaned.stdout.contains("removed bench.sharebench-00000001-0"), "{}", cleaned.text());
     assert_eq!(left(), 1);
+}
+
+#[test]
+fn a_directory_that_is_refused_for_another_reason_does_not_blame_the_dot() {
+    needs!(Smbd::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
+    let read_only = Smbd::start(&SmbdOptions { read_only: true, ..SmbdOptions::default() }).unwrap();
+    // Nobody but root may make names in it, and the login is that of another user.
+    let rights =
+        Smbd::start(&SmbdOptions { lines: "force user = nobody\n", ..SmbdOptions::default() }).unwrap();
+    fs::set_permissions(rights.share(), Permissions::from_mode(0o755)).unwrap();
+    let urls = [
+        read_only.url("", ""),
+        rights.url("", ""),
+        smbd.url("missing", ""),
+        served.nfs_url("missing"),
+        served.ncp_url("missing"),
+        format!("{}/missing", served.directory().display()),
+    ];
+    for url in urls {
+        let sweep = ["sweep", &url, "--file-sizes=64KiB", "--record-sizes=4KiB", "--repetitions=1"];
+        let refused = sharebench.run(&sweep).unwrap();
+        assert_eq!(refused.code, Some(3), "{url}: {}", refused.text());
+        assert!(!refused.stderr.contains("--work-dir"), "{url}: {}", refused.text());
+    }
+}
+
+/// Makes directories in each other, the last of which has a path of more than 4,096 bytes.
+fn make_deep_directories(top: &Path) {
+    const LEVELS: usize = 1200;
+    let mut directory: OwnedFd = fs::File::open(top).unwrap().into();
+    for _ in 0..LEVELS {
+        mkdirat(&directory, "level", Mode::RWXU).unwrap();
+        directory = openat(&directory, "level", OFlags::DIRECTORY, Mode::empty()).unwrap();
+    }
+    openat(&directory, "file", OFlags::CREATE, Mode::RUSR | Mode::WUSR).unwrap();
+}
+
+#[test]
+fn clean_removes_directories_whose_paths_are_too_long_for_a_call() {
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let local = served.directory().display().to_string();
+    for url in
+        [local, served.smb_url(""), served.nfs_url(""), served.nfs4_url("", "vers=4.2"), served.ncp_url("")]
+    {
+        let left = served.directory().join(".sharebench-00000001-0");
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join(".made-by-sharebench"), "").unwrap();
+        make_deep_directories(&left);
+        let cleaned = sharebench.run(&["clean", &url]).unwrap().expect_success();
+        assert_eq!(cleaned.stdout, "removed .sharebench-00000001-0\n", "{url}");
+        assert_eq!(fs::read_dir(served.directory()).unwrap().count(), 0, "{url}");
+    }
 }
 
 #[test]

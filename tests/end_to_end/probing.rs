@@ -92,7 +92,7 @@ fn our_servers_and_a_directory_are_usable() {
     assert_eq!(ncp.row("volumes", "SHARE").1, "used");
     let local = probe(&sharebench, served.directory().to_str().unwrap(), USABLE);
     assert!(local.has("mount", "file system") && local.has("space", "free"));
-    // A probe writes nothing.
+    // A probe leaves nothing.
     assert_eq!(std::fs::read_dir(served.directory()).unwrap().count(), 0);
 }
 
@@ -121,6 +121,30 @@ fn a_share_that_cannot_be_written_to_is_not_usable() {
         assert_eq!(report.row("security", "access to the directory").0, "read only", "{version}");
         assert!(report.incompatibilities().contains("share: read only"), "{}", report.incompatibilities());
     }
+}
+
+#[test]
+fn a_share_that_hides_names_with_a_dot_is_reported_and_nothing_is_left() {
+    needs!(Smbd::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
+    let names = ("directory of a run", "names with a leading dot");
+    assert_eq!(
+        probe(&sharebench, &smbd.url("", ""), USABLE).row(names.0, names.1),
+        ("accepted", "used"),
+        "a share that hides nothing"
+    );
+    assert_eq!(std::fs::read_dir(smbd.share()).unwrap().count(), 0);
+
+    let hiding = SmbdOptions { lines: "veto files = /.*/\n", ..SmbdOptions::default() };
+    let smbd = Smbd::start(&hiding).unwrap();
+    let url = smbd.url("", "");
+    let report = probe(&sharebench, &url, TARGET);
+    assert_eq!(report.row(names.0, names.1), ("rejected", "with option"));
+    assert!(report.incompatibilities().contains("use --work-dir NAME"), "{}", report.incompatibilities());
+    let named = sharebench.run(&["probe", &url, "--work-dir=bench", TIMEOUT]).unwrap().expect_success();
+    assert!(!named.stdout.contains("--work-dir"), "{}", named.stdout);
+    assert_eq!(std::fs::read_dir(smbd.share()).unwrap().count(), 0);
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl KernelGuest {
 
     fn prepare_of(suite: &str, packages: &[&str], ports: &[u16]) -> io::Result<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.peers/guests").join(suite);
-        let command: [&str; 4] = [&tool("install"), &text(&folder), suite, "user-mode-linux"];
+        let command: [&str; 4] = [&Self::tool("install"), &text(&folder), suite, "user-mode-linux"];
         run(&[&command, packages].concat(), &[])?;
         let scratch = Scratch::new("guest")?;
         let wire = format!(
@@ -68,6 +68,11 @@ impl KernelGuest {
     pub fn enter(&self) -> [String; 5] {
         let pid = self.holder.pid().to_string();
         ["nsenter", "--target", &pid, "--net", "--"].map(str::to_owned)
+    }
+
+    /// The path of a program or script for the guest.
+    pub fn tool(name: &str) -> String {
+        text(&Path::new(env!("CARGO_MANIFEST_DIR")).join("kernel-guest").join(name))
     }
 
     /// The folder of the kernel and its modules, as the guest sees it too.
@@ -92,7 +97,7 @@ impl KernelGuest {
         let path = self.scratch.file("script");
         let seconds = limit.as_secs().to_string();
         fs::write(&path, script)?;
-        let boot = tool("boot");
+        let boot = Self::tool("boot");
         let folder = text(&self.folder);
         let [nsenter, target, pid, net, end] = self.enter();
         let enter = [&nsenter, &target, &pid, &net, &end, "timeout", "--signal=KILL", &seconds];
@@ -110,13 +115,9 @@ impl KernelGuest {
     /// Mounts a share in the guest with the command `mount`, copies `big` and `tree` of the directory `source` to
     /// it, mounts it afresh and compares; gives what was printed.
     pub fn mount_and_compare(&self, mount: &str, source: &Path) -> io::Result<String> {
-        let script = fs::read_to_string(tool("mount-and-compare"))?;
+        let script = fs::read_to_string(Self::tool("mount-and-compare"))?;
         self.run(&script, &[("MOUNT", mount), ("SOURCE", &text(source))], Self::LONG)
     }
-}
-
-fn tool(name: &str) -> String {
-    text(&Path::new(env!("CARGO_MANIFEST_DIR")).join("kernel-guest").join(name))
 }
 
 fn text(path: &Path) -> String {

@@ -95,6 +95,14 @@ pub fn not_allowed(test: &str, reason: &str) {
     report(&format!("SKIPPED: {test}: not allowed here: {reason}"));
 }
 
+/// Reports that something is missing that no package contains, and that CI lacks as well.
+///
+/// # Panics
+/// When the list of skips cannot be written.
+pub fn not_available(test: &str, reason: &str) {
+    report(&format!("SKIPPED: {test}: {reason}"));
+}
+
 fn report(line: &str) {
     eprintln!("{line}");
     if let Some(path) = std::env::var_os("SHAREBENCH_SKIPS") {

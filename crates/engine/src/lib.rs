@@ -57,11 +57,13 @@ mod time;
 
 pub use check::machine::health_has_warning;
 pub use data::directory::directory_on;
+pub use data::recycle_bins::{Deletion, Keepers};
 pub use data::stamp;
 pub use machine::clock_facts::ClockFacts;
 pub use machine::generator_ceiling::{CeilingKind, generator_ceiling};
 pub use machine::health::{Health, HealthMeter};
 pub use machine::link::Link;
+pub use run::directory_check::{DirectoryCheck, DotNames, check_directory};
 pub use run::leftovers::{Leftovers, remove_leftovers};
 pub use run::own_directory::{make_own_directory, remove_own_directory};
 pub use run::search::stress_point;

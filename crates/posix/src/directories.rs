@@ -32,7 +32,7 @@ pub(crate) struct Directories(Arc<Mutex<OpenDirectories>>);
 
 /// The root directory of a session, and the directories that it keeps open.
 ///
-/// A path that starts with a working directory of sharebench is resolved relative to the descriptor of that directory,
+/// A path in a working directory of sharebench is resolved relative to the descriptor of that directory,
 /// and every other path relative to the root, always without links. A working directory must belong to the calling
 /// user, which is checked by descriptor when it is opened; its name must continue to mean the same directory, which is
 /// checked before operations on names, at most once per [`CHECK_INTERVAL`]. If another process exchanges it, all
@@ -136,9 +136,7 @@ impl Directories {
     pub fn forget(&self, path: &RelativePath<'_>) {
         let mut directories = self.lock();
         directories.known.invalidate(path.bytes());
-        if path.is_single()
-            && let Some((name, _)) = path.in_working_directory()
-        {
+        if let Some((name, [])) = path.in_working_directory() {
             directories.working.retain(|working| working.name != name);
         }
     }
@@ -199,7 +197,7 @@ impl OpenDirectories {
         let opened = opened.map_err(|error| errno(error).at("openat"))?;
         // The call that closes it.
         *requests += 1;
-        if let Some(working) = self.working(path) {
+        if let Some(working) = self.working(path).filter(|_| !path.is_working_directory()) {
             working.check_part(opened.as_fd(), path, requests)?;
         }
         Ok(Arc::new(opened))
@@ -208,11 +206,12 @@ impl OpenDirectories {
     /// The directory that a path is relative to, the path from there, and when the name of the directory was examined.
     fn base<'p>(&self, path: &'p RelativePath<'_>) -> Result<(Arc<OwnedFd>, &'p [u8], Instant), OpError> {
         match path.in_working_directory() {
-            Some((name, rest)) => {
+            // That in a recycle bin is a name in the bin.
+            Some((name, rest)) if path.is_single() || !rest.is_empty() => {
                 let working = self.working(path).ok_or_else(|| replaced(name))?;
                 Ok((Arc::clone(&working.fd), rest, working.checked))
             }
-            None => Ok((Arc::clone(&self.root), path.bytes(), Instant::now())),
+            _ => Ok((Arc::clone(&self.root), path.bytes(), Instant::now())),
         }
     }
 
@@ -254,10 +253,10 @@ impl OpenDirectories {
     }
 
     fn open_working(&self, name: &[u8], requests: &mut u32) -> Result<WorkingDirectory, OpError> {
-        *requests += 2;
-        let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
-        let fd =
-            sys::openat(self.root.as_fd(), &c_string(name), flags).map_err(|errno| errno.at("openat"))?;
+        *requests += 1;
+        let flags = OFlags::PATH | OFlags::DIRECTORY;
+        let fd = self.resolution.open(self.root.as_fd(), &c_string(name), flags, Mode::empty(), requests);
+        let fd = fd.map_err(|error| errno(error).at("openat"))?;
         let status = Status::of(fd.as_fd()).map_err(|error| errno(error).at("statx"))?;
         if !owner::is_caller(self.root.as_fd(), status.owner) {
             return Err(OpError::new(

@@ -43,10 +43,23 @@ impl<'p> RelativePath<'p> {
         Ok(Self(decoded))
     }
 
-    /// The working directory of sharebench that the path starts with, and the path below it.
+    /// The path of the working directory of sharebench that contains the name, at the top or in a recycle bin, and the path
+    /// below it.
     pub fn in_working_directory(&self) -> Option<(&[u8], &[u8])> {
-        let (first, rest) = split_first(&self.0);
-        std::str::from_utf8(first).is_ok_and(is_working_directory).then_some((first, rest))
+        let mut end = 0;
+        for part in self.0.split(|byte| *byte == b'/') {
+            end += part.len();
+            if std::str::from_utf8(part).is_ok_and(is_working_directory) {
+                return Some((&self.0[..end], self.0.get(end + 1..).unwrap_or_default()));
+            }
+            end += 1;
+        }
+        None
+    }
+
+    /// True if it is a working directory.
+    pub fn is_working_directory(&self) -> bool {
+        self.in_working_directory().is_some_and(|(_, rest)| rest.is_empty())
     }
 
     /// All of it.
@@ -57,14 +70,6 @@ impl<'p> RelativePath<'p> {
     /// True if it is a name in the root, or the root itself.
     pub fn is_single(&self) -> bool {
         !self.0.contains(&b'/')
-    }
-}
-
-/// The first component and the rest.
-fn split_first(path: &[u8]) -> (&[u8], &[u8]) {
-    match path.iter().position(|byte| *byte == b'/') {
-        Some(at) => (&path[..at], &path[at + 1..]),
-        None => (path, &[]),
     }
 }
 
@@ -140,7 +145,9 @@ mod tests {
         assert_eq!(split_last(b"b"), (&b""[..], &b"b"[..]));
         let path = RelativePath::parse("1f2e3d4c.s00/a").unwrap();
         assert_eq!(path.in_working_directory(), Some((&b"1f2e3d4c.s00"[..], &b"a"[..])));
-        assert_eq!(RelativePath::parse("a/.sharebench-1-0").unwrap().in_working_directory(), None);
+        let path = RelativePath::parse(".recycle/a/.sharebench-1-0/b").unwrap();
+        assert_eq!(path.in_working_directory(), Some((&b".recycle/a/.sharebench-1-0"[..], &b"b"[..])));
+        assert_eq!(RelativePath::parse("a/sharebench-1-0").unwrap().in_working_directory(), None);
     }
 
     #[test]

@@ -180,20 +180,53 @@ async fn a_working_directory_of_another_user_is_not_entered() {
         return;
     }
     let scratch = Scratch::new("foreign");
-    let theirs = scratch.target().join(WORKING);
-    fs::create_dir(&theirs).unwrap();
-    fs::write(theirs.join("file"), b"theirs").unwrap();
-    std::os::unix::fs::chown(&theirs, Some(54_321), None).unwrap();
     let mut session = open(&PosixTarget::new(scratch.target())).await;
-    for op in [
-        MetaOp::List { path: WORKING.into() },
-        MetaOp::Remove { path: format!("{WORKING}/file") },
-        MetaOp::RemoveDir { path: WORKING.into() },
-    ] {
-        let error = call(&mut *session, op).await.unwrap_err();
-        assert!(error.class == ErrorClass::Refused && error.detail.contains("user id 54321"), "{error}");
+    for directory in [WORKING.to_owned(), format!(".recycle/{WORKING}"), format!("#recycle/alice/{WORKING}")]
+    {
+        let theirs = scratch.target().join(&directory);
+        fs::create_dir_all(&theirs).unwrap();
+        fs::write(theirs.join("file"), b"theirs").unwrap();
+        std::os::unix::fs::chown(&theirs, Some(54_321), None).unwrap();
+        for op in [
+            MetaOp::List { path: directory.clone() },
+            MetaOp::Remove { path: format!("{directory}/file") },
+            MetaOp::RemoveDir { path: directory.clone() },
+        ] {
+            let error = call(&mut *session, op).await.unwrap_err();
+            assert!(error.class == ErrorClass::Refused && error.detail.contains("user id 54321"), "{error}");
+        }
+        assert!(theirs.join("file").exists());
     }
-    assert!(theirs.join("file").exists());
+}
+
+#[tokio::test]
+async fn a_directory_of_ours_in_a_recycle_bin_is_emptied_by_its_path() {
+    let scratch = Scratch::new("bin");
+    let mut session = open(&PosixTarget::new(scratch.target())).await;
+    for bin in [".recycle", "#recycle/alice"] {
+        let ours = format!("{bin}/{WORKING}");
+        fs::create_dir_all(scratch.target().join(&ours).join("deep")).unwrap();
+        for name in ["file", "deep/file"] {
+            fs::write(scratch.target().join(&ours).join(name), b"ours").unwrap();
+        }
+        fs::write(scratch.target().join(bin).join("file"), b"theirs").unwrap();
+        let listed = call(&mut *session, MetaOp::List { path: ours.clone() }).await;
+        assert!(matches!(&listed, Ok(MetaYield::Entries(entries)) if entries.len() == 2), "{listed:?}");
+        for name in ["file", "deep/file"] {
+            call(&mut *session, MetaOp::Remove { path: format!("{ours}/{name}") }).await.unwrap();
+        }
+        for directory in [format!("{ours}/deep"), ours.clone()] {
+            call(&mut *session, MetaOp::RemoveDir { path: directory }).await.unwrap();
+        }
+        let gone = call(&mut *session, MetaOp::Stat { path: ours }).await.unwrap_err();
+        assert_eq!(gone.class, ErrorClass::NotFound);
+        // A link in the place of a bin is not followed.
+        let linked = scratch.target().join("@Recycle");
+        std::os::unix::fs::symlink(scratch.target().join(bin), &linked).unwrap();
+        assert!(call(&mut *session, MetaOp::Remove { path: "@Recycle/file".into() }).await.is_err());
+        assert!(scratch.target().join(bin).join("file").exists());
+        fs::remove_file(linked).unwrap();
+    }
 }
 
 #[tokio::test]

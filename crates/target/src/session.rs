@@ -434,6 +434,11 @@ pub trait Session {
         Box::pin(std::future::ready(None))
     }
 
+    /// Number of snapshots of the target's directory that the server lists; none where the protocol has no such list.
+    fn snapshots(&mut self) -> LocalBoxFuture<'_, Option<u32>> {
+        Box::pin(std::future::ready(None))
+    }
+
     /// Closes open files, logs off, disconnects. Errors are ignored.
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()>;
 }

@@ -35,8 +35,9 @@ pub fn chosen_name(directory: &str) -> &str {
     directory.find(DIRECTORY_PREFIX).map_or("", |at| &directory[..at])
 }
 
-/// Name of the marker in a directory of that name.
+/// Name of the marker in a directory of that name or path.
 pub fn marker_of(directory: &str) -> &'static str {
+    let directory = directory.rsplit_once('/').map_or(directory, |(_, name)| name);
     let is_long = chosen_name(directory).is_empty() && !is_short_directory(directory);
     if is_long { MARKER } else { SHORT_MARKER }
 }
@@ -147,6 +148,7 @@ mod tests {
             ("1f2e3d4c.s07", SHORT_MARKER),
             ("~0123UVW.SBK", MARKER),
             ("~0123UVV.sbk", SHORT_MARKER),
+            (".recycle/alice/.sharebench-x", MARKER),
         ] {
             assert_eq!(marker_of(name), marker, "{name}");
             assert_eq!(is_working_directory(name), name != "~0123UVW.SBK", "{name}");

@@ -17,6 +17,7 @@ use sharebench_target::TargetUrl;
 use crate::commands::diagnose_text::{compared, text};
 use crate::exit::Failure;
 use crate::flags::login::LoginFlags;
+use crate::flags::work_dir::WorkDirFlag;
 use crate::monitoring::server_metrics::{ExporterUrl, ServerMetrics};
 use crate::output::{print_object, print_out, style};
 use crate::run::environment::new_directory;
@@ -66,6 +67,8 @@ pub struct DiagnoseArgs {
     pub timeout: Duration,
     #[command(flatten)]
     pub login: LoginFlags,
+    #[command(flatten)]
+    pub work_dir: WorkDirFlag,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -111,7 +114,7 @@ pub fn run(args: &DiagnoseArgs) -> Result<ExitCode, Failure> {
     let options = Options {
         time: if against.is_some() { args.time / 2 } else { args.time },
         read_only: args.read_only,
-        directory: directory_on(&new_directory(""), 0),
+        directory: directory_on(&new_directory(args.work_dir.name()), 0),
         timeout: args.timeout,
         stop: StopSignal::default(),
     };

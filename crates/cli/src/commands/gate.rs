@@ -231,7 +231,7 @@ fn measure(plan: &ResolvedPlan, args: &GateArgs) -> Result<Measured, Failure> {
     let flags = &args.run;
     let targets = targets::open_all(plan, &flags.login)?;
     Measurement::new(plan, &targets)
-        .in_directory(flags.work_dir())
+        .in_directory(flags.work_dir.name())
         .monitored(&flags.monitoring)
         .run(&flags.output)
 }

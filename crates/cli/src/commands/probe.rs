@@ -6,24 +6,25 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::{Value, json};
-use sharebench_engine::Clock;
+use sharebench_engine::{Clock, Deletion, DirectoryCheck, DotNames, check_directory, directory_on};
 use sharebench_model::units::parse_duration;
-use sharebench_ncp_target::NcpProbe;
 use sharebench_plan::url_of_typed_target;
 use sharebench_report::plain;
-use sharebench_target::TargetUrl;
 use sharebench_target::offers::{OfferReport, OfferRow, Usability};
+use sharebench_target::{ConnectError, TargetUrl};
 
 use crate::exit::{self, Failure};
 use crate::flags::login::LoginFlags;
+use crate::flags::work_dir::WorkDirFlag;
 use crate::output::{print_object, print_out};
-use crate::run::{credentials, targets};
-use crate::system::{local_offers, local_path};
+use crate::run::environment::new_directory;
+use crate::run::targets;
+use crate::system::{local_offers, local_path, local_target};
 
-pub const PROBE_HELP: &str = "The share, export or volume may be left out. Nothing is written to the
-server. Without a password the report ends before the login. The exit code
-is 0 if a run against the URL would start, and 3 if it would not; the
-reasons are listed first.
+pub const PROBE_HELP: &str = "The share, export or volume may be left out. On a share that a run could use,
+an empty directory is made and removed again. Without a password the report
+ends before the login. The exit code is 0 if a run against the URL would
+start, and 3 if it would not; the reasons are listed first.
 
 Examples:
   sharebench probe smb://alice@nas/share
@@ -32,6 +33,9 @@ Examples:
 
 /// Identifier of the JSON that this command prints.
 const SCHEMA: &str = "urn:sharebench:schema:probe:1";
+/// Section about the directory that a run makes.
+const DIRECTORY: &str = "directory of a run";
+const DOT_NAMES: &str = "names with a leading dot";
 /// Widths of the columns of names and values.
 const NAME_WIDTH: usize = 26;
 const VALUE_WIDTH: usize = 36;
@@ -49,6 +53,8 @@ pub struct ProbeArgs {
     pub timeout: Duration,
     #[command(flatten)]
     pub login: LoginFlags,
+    #[command(flatten)]
+    pub work_dir: WorkDirFlag,
 }
 
 /// Probes a target and prints the report.
@@ -58,18 +64,23 @@ pub fn run(args: &ProbeArgs) -> Result<ExitCode, Failure> {
     }
     let url = TargetUrl::parse(&args.target)?;
     let clock = Clock::start();
-    let (report, elapsed) = match url.scheme.as_str() {
-        "file" => timed(&clock, local_offers(local_path(url)?))?,
-        "nfs" => timed(&clock, targets::nfs_probe(&url, &args.login)?.run(args.timeout))?,
-        "smb" => timed(&clock, targets::smb_probe(url, &args.login)?.run(args.timeout))?,
+    let start = Instant::now();
+    let (mut report, target) = match url.scheme.as_str() {
+        "file" => {
+            let target = local_target(url.clone())?;
+            (completed(&clock, local_offers(local_path(url)?))?, Some(target))
+        }
+        "nfs" => {
+            let (probe, target) = targets::nfs_probe(&url, &args.login)?;
+            (completed(&clock, probe.run(args.timeout))?, target)
+        }
+        "smb" => {
+            let (probe, target) = targets::smb_probe(url, &args.login)?;
+            (completed(&clock, probe.run(args.timeout))?, target)
+        }
         "ncp" => {
-            // Report errors of the URL before a prompt for the password.
-            NcpProbe::from_url(url.clone(), None)?;
-            let password = match url.user {
-                Some(_) => credentials::if_known(&url, args.login.file())?,
-                None => None,
-            };
-            timed(&clock, NcpProbe::from_url(url, password)?.run(args.timeout))?
+            let (probe, target) = targets::ncp_probe(url, &args.login)?;
+            (completed(&clock, probe.run(args.timeout))?, target)
         }
         other => {
             return Err(Failure::usage(format!(
@@ -78,6 +89,12 @@ pub fn run(args: &ProbeArgs) -> Result<ExitCode, Failure> {
             )));
         }
     };
+    if let Some(target) = target.filter(|_| report.is_usable()) {
+        let directory = directory_on(&new_directory(args.work_dir.name()), 0);
+        let checked = check_directory(target.as_ref(), &directory, &clock, args.timeout);
+        add_directory(&mut report, &directory, completed(&clock, checked)?);
+    }
+    let elapsed = start.elapsed();
     if args.json {
         print_object(&object(&report, elapsed));
     } else {
@@ -86,13 +103,51 @@ pub fn run(args: &ProbeArgs) -> Result<ExitCode, Failure> {
     Ok(if report.is_usable() { ExitCode::SUCCESS } else { ExitCode::from(exit::TARGET) })
 }
 
-fn timed(
-    clock: &Clock,
-    probing: impl Future<Output = OfferReport>,
-) -> Result<(OfferReport, Duration), Failure> {
-    let start = Instant::now();
-    let report = clock.block_on(probing).map_err(|error| Failure::Internal(error.into()))?;
-    Ok((report, start.elapsed()))
+fn completed<T>(clock: &Clock, work: impl Future<Output = T>) -> Result<T, Failure> {
+    clock.block_on(work).map_err(|error| Failure::Internal(error.into()))
+}
+
+/// Adds what the directory of a run showed.
+fn add_directory(report: &mut OfferReport, directory: &str, checked: Result<DirectoryCheck, ConnectError>) {
+    let check = match checked {
+        Ok(check) => check,
+        Err(error) => return report.incompatible(error),
+    };
+    match check.dot_names {
+        Some(DotNames::Accepted) => report.add(DIRECTORY, DOT_NAMES, "accepted", Usability::Used),
+        Some(DotNames::Unlisted) => {
+            let value = "hidden: `clean` finds no leftovers";
+            report.add(DIRECTORY, DOT_NAMES, value, Usability::With("--work-dir NAME".to_owned()));
+        }
+        Some(DotNames::Rejected) => {
+            report.add(DIRECTORY, DOT_NAMES, "rejected", Usability::With("--work-dir NAME".to_owned()));
+        }
+        None => {}
+    }
+    let keepers = &check.keepers;
+    match &keepers.deletion {
+        Some(Deletion::IntoTree(place)) => {
+            report.fact(DIRECTORY, "deleted files", format!("kept in {place}: a run removes its own"));
+        }
+        Some(Deletion::AmongOthers(place)) => {
+            let value = format!("kept in {place}, without their directories: empty it after a run");
+            report.fact(DIRECTORY, "deleted files", value);
+        }
+        None if !keepers.bins.is_empty() => {
+            let value = format!("deleted; {} does not receive them", keepers.bins.join(", "));
+            report.fact(DIRECTORY, "deleted files", value);
+        }
+        None => {}
+    }
+    if let Some(snapshots) = keepers.snapshots_text() {
+        report.fact(DIRECTORY, "snapshots", format!("{snapshots}: they keep what a run writes"));
+    }
+    if let Some(error) = check.refusal {
+        report.incompatible(format!("directory: {error}"));
+    }
+    if let Some(error) = check.leftover {
+        report.incompatible(format!("directory: {directory} could not be removed: {error}"));
+    }
 }
 
 /// The report for a reader.

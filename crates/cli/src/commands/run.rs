@@ -21,7 +21,7 @@ pub fn plan(plan: &ResolvedPlan, flags: &RunFlags, ranks: RankFlags) -> Result<E
     }
     let targets = targets::open_all(plan, &flags.login)?;
     let measured = Measurement::new(plan, &targets)
-        .in_directory(flags.work_dir())
+        .in_directory(flags.work_dir.name())
         .monitored(&flags.monitoring)
         .run(&flags.output)?;
     finish(&measured, flags.report.as_deref(), &flags.output)

@@ -21,6 +21,7 @@ pub mod ranks;
 pub mod run_flags;
 pub mod security;
 pub mod target_axis;
+pub mod work_dir;
 
 /// Titles of the groups of options in help texts.
 pub mod heading {

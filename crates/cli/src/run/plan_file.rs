@@ -69,7 +69,7 @@ pub fn resumable(reference: &RunReference, args: &RunArgs) -> Result<Resumable, 
     let plan = Plan::parse(&stored.header.plan)?.resolve()?;
     allowed(&plan, args.allow_pre_step_cmd).map_err(|why| Failure::usage(format!("run {run}: {why}")))?;
     let directory = stored.header.environment.get(DIRECTORY_FACT).cloned();
-    let directory = directory.unwrap_or_else(|| environment::new_directory(args.run.work_dir()));
+    let directory = directory.unwrap_or_else(|| environment::new_directory(args.run.work_dir.name()));
     let (again, done) = restarted(&plan, stored.steps);
     Ok(Resumable { plan, done, again, directory, store, run })
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sharebench_gss::{Identity, SharedCredential, TicketPool};
-use sharebench_ncp_target::NcpTarget;
+use sharebench_ncp_target::{NcpProbe, NcpTarget};
 use sharebench_nfs::{NfsProbe, NfsTarget, Xprtsec};
 use sharebench_plan::{PlannedTarget, ResolvedPlan};
 use sharebench_smb::{SmbProbe, SmbTarget};
@@ -134,32 +134,56 @@ fn smb_tickets(
     Ok(selected)
 }
 
-/// The probe of an SMB server, which logs in as a run does. Without a password and a ticket it does not log in.
-pub fn smb_probe(url: TargetUrl, login: &LoginFlags) -> Result<SmbProbe, Failure> {
+/// The target of a URL that names a share; none for that of a server alone, and without what the login needs.
+pub type OptionalTarget = Option<Arc<dyn Target>>;
+
+/// The probe of an SMB server, which logs in as a run does, and the target. Without a password and a ticket it does not log
+/// in.
+pub fn smb_probe(url: TargetUrl, login: &LoginFlags) -> Result<(SmbProbe, OptionalTarget), Failure> {
     // Report errors of the URL before a prompt for the password.
     let checked = SmbProbe::from_url(url.clone(), None)?;
     if let Some(tickets) = smb_tickets(&url, login, checked.requires_kerberos())? {
-        return Ok(checked.with_tickets(tickets));
+        let target = SmbTarget::from_url(url, Secret::default()).ok();
+        let target = target.map(|target| Arc::new(target.with_tickets(tickets.clone())) as _);
+        return Ok((checked.with_tickets(tickets), target));
     }
     let password = match url.user {
         Some(_) if checked.logs_in() => credentials::given(login.file())?,
         Some(_) => credentials::if_known(&url, login.file())?,
         None => None,
     };
-    Ok(SmbProbe::from_url(url, password)?)
+    let probe = SmbProbe::from_url(url.clone(), password.clone())?;
+    let target = probe.logs_in().then(|| SmbTarget::from_url(url, password.unwrap_or_default()).ok());
+    Ok((probe, target.flatten().map(|target| Arc::new(target) as _)))
 }
 
-/// The probe of an NFS server, which logs in as a run does.
-pub fn nfs_probe(url: &TargetUrl, login: &LoginFlags) -> Result<NfsProbe, Failure> {
+/// The probe of an NCP server, which logs in as a run does, and the target. Without a password it does not log in.
+pub fn ncp_probe(url: TargetUrl, login: &LoginFlags) -> Result<(NcpProbe, OptionalTarget), Failure> {
+    // Report errors of the URL before a prompt for the password.
+    NcpProbe::from_url(url.clone(), None)?;
+    let password = match url.user {
+        Some(_) => credentials::if_known(&url, login.file())?,
+        None => None,
+    };
+    let logs_in = url.user.is_none() || password.is_some();
+    let probe = NcpProbe::from_url(url.clone(), password.clone())?;
+    let target = logs_in.then(|| NcpTarget::from_url(url, password.unwrap_or_default()).ok());
+    Ok((probe, target.flatten().map(|target| Arc::new(target) as _)))
+}
+
+/// The probe of an NFS server, which logs in as a run does, and the target.
+pub fn nfs_probe(url: &TargetUrl, login: &LoginFlags) -> Result<(NfsProbe, OptionalTarget), Failure> {
     let probe = NfsProbe::from_url(url.clone())?;
     let probe = match probe.xprtsec() {
         Xprtsec::None => probe,
         requested => probe.with_tls(tls::client(&login.tls, requested, url)?),
     };
-    Ok(match nfs_tickets(url, login, probe.uses_kerberos())? {
+    let target = open_nfs(url, login).ok();
+    let probe = match nfs_tickets(url, login, probe.uses_kerberos())? {
         Some(tickets) => probe.with_tickets(tickets),
         None => probe,
-    })
+    };
+    Ok((probe, target))
 }
 
 /// An NFS target. Only Kerberos has accounts.

@@ -16,6 +16,7 @@ use crate::data::closed_session::ClosedSession;
 use crate::data::context::PassContext;
 use crate::data::directory::make;
 use crate::data::file_state::FileState;
+use crate::data::recycle_bins::{self, remove_completely};
 use crate::data::request_splitting;
 use crate::data::tree_removal::remove_tree;
 use crate::record::request::transfer;
@@ -132,6 +133,13 @@ impl TargetFiles {
         self.facts.state(Fact::SpaceTotal, space.total.to_string());
         self.facts.state(Fact::SpaceAvailable, space.available.to_string());
         Some(space.available)
+    }
+
+    /// What keeps the files of the run on the target after they are deleted, in words.
+    pub async fn examine_keepers(&mut self, context: &mut PassContext<'_>) -> Vec<String> {
+        let found = recycle_bins::find(self.session.as_mut(), &self.directory, context).await;
+        // A lost connection is reported by the first step.
+        found.map_or_else(|_| Vec::new(), |keepers| keepers.warnings())
     }
 
     /// Size and free space of the target's file system, where it reports them.
@@ -354,7 +362,7 @@ impl TargetFiles {
         for file in self.files.values_mut().filter_map(|file| file.file.take()) {
             context.deadline.call(self.session.as_mut(), MetaOp::Close { file }).await?;
         }
-        let result = remove_tree(self.session.as_mut(), &self.directory, context).await;
+        let result = remove_completely(self.session.as_mut(), &self.directory, context).await;
         self.session.close().await;
         result
     }

@@ -1,7 +1,7 @@
 //! The directories that sharebench makes on a target: their names, markers and removal.
 
 use sharebench_model::{ErrorClass, MetaOp, MetaYield, OpError, OpStep, OpenHow};
-use sharebench_target::{MARKER, Session, marker_of};
+use sharebench_target::{DIRECTORY_PREFIX, MARKER, Session, marker_of};
 
 use crate::data::context::PassContext;
 use crate::data::listed_pages::ListedPages;
@@ -13,8 +13,48 @@ pub fn directory_on(run: &str, target: usize) -> String {
     format!("{run}-{target}")
 }
 
+/// Put before a rejected name, to find out whether the dot in front of it is the cause.
+const PROBE_NAME: &str = "probe";
+
+/// A directory of ours that could not be made.
+pub(crate) struct MakeError {
+    /// The error of the target; it states the remedy where there is one.
+    pub error: OpError,
+    /// The target rejects the dot in front of the name: it made the same directory with letters in front.
+    pub rejects_dot: bool,
+}
+
 /// Makes a directory of ours. One at the top of the target gets the marker by which `sharebench clean` recognises it.
 pub(crate) async fn make(
+    session: &mut dyn Session,
+    directory: &str,
+    context: &mut PassContext<'_>,
+) -> Result<(), OpError> {
+    make_or_explain(session, directory, context).await.map_err(|failed| failed.error)
+}
+
+/// As [`make`]. If the target rejects the name, the same directory with letters in front shows whether the dot is the cause.
+pub(crate) async fn make_or_explain(
+    session: &mut dyn Session,
+    directory: &str,
+    context: &mut PassContext<'_>,
+) -> Result<(), MakeError> {
+    let Err(mut error) = make_marked(session, directory, context).await else { return Ok(()) };
+    // A server that rejects a name states that it may not be used, or that it does not exist.
+    let may_be_the_dot = matches!(error.class, ErrorClass::NotFound | ErrorClass::Refused);
+    let mut rejects_dot = false;
+    if may_be_the_dot && directory.starts_with(DIRECTORY_PREFIX) {
+        let other = format!("{PROBE_NAME}{directory}");
+        rejects_dot = make_marked(session, &other, context).await.is_ok();
+        if rejects_dot {
+            error.detail += "; the target rejects names that begin with a dot: use --work-dir NAME";
+            remove_tree(session, &other, context).await.map_err(|error| MakeError { error, rejects_dot })?;
+        }
+    }
+    Err(MakeError { error, rejects_dot })
+}
+
+async fn make_marked(
     session: &mut dyn Session,
     directory: &str,
     context: &mut PassContext<'_>,

@@ -7,7 +7,10 @@ pub(crate) mod directory;
 pub(crate) mod file_state;
 pub(crate) mod listed_pages;
 pub(crate) mod mismatch;
+#[cfg(test)]
+pub(crate) mod peculiar_target;
 pub(crate) mod progress_reports;
+pub(crate) mod recycle_bins;
 pub(crate) mod request_splitting;
 pub(crate) mod server_disk_stat;
 pub(crate) mod set_content;

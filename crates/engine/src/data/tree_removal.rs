@@ -1,15 +1,23 @@
 //! Removal of a directory of ours with everything in it, in bounded memory.
 
 use sharebench_model::{Entry, ErrorClass, MetaOp, OpError, OpStep};
-use sharebench_target::{Session, is_marker};
+use sharebench_target::{Session, is_marker, marker_of};
 
 use crate::data::context::PassContext;
-use crate::data::listed_pages::{ListedPages, child_path};
+use crate::data::listed_pages::{ListedPages, MAX_PATH_BYTES, child_path};
 
 /// Maximum number of entries of a batch.
 const BATCH_ENTRIES: usize = 16 << 10;
 /// Maximum bytes of the names of all directories that wait to be removed.
 const MAX_PENDING_BYTES: usize = 16 << 20;
+
+/// Bytes of a path below which a directory is emptied in its place: an entry of it stays below [`MAX_PATH_BYTES`], as
+/// three bytes for each of 255 characters do.
+const MAX_DEEP_BYTES: usize = MAX_PATH_BYTES - 1024;
+/// Names of a path up to which a directory is emptied in its place. NCP counts them in one byte.
+const MAX_DEEP_NAMES: usize = 200;
+/// Maximum number of directories that are moved up because their path is too long: such a tree may have no end.
+const MAX_MOVES: usize = 64;
 
 /// A directory on the way from the top to the one that is being emptied.
 ///
@@ -108,10 +116,14 @@ pub(crate) async fn remove_tree(
     let mut open = vec![OpenDirectory::new(directory.to_owned())];
     let mut pending_bytes = 0;
     let mut removed = 0;
+    let mut moves = 0;
     while let Some(current) = open.last_mut() {
         if let Some(name) = current.directories.pop() {
             pending_bytes -= name.len();
-            let path = child_path(&current.path, &name)?;
+            let mut path = child_path(&current.path, &name)?;
+            if path.len() > MAX_DEEP_BYTES || path.split('/').count() > MAX_DEEP_NAMES {
+                path = move_up(session, path, directory, &mut moves, context).await?;
+            }
             open.push(OpenDirectory::new(path));
             continue;
         }
@@ -132,14 +144,46 @@ pub(crate) async fn remove_tree(
         let marker = current.marker.take();
         let path = std::mem::take(&mut current.path);
         open.pop();
+        let is_unlisted = marker.is_none() && path == directory;
         if let Some(path) = marker {
             context.deadline.call(session, MetaOp::Remove { path }).await?;
         }
-        context.deadline.call(session, MetaOp::RemoveDir { path }).await?;
+        let gone = context.deadline.call(session, MetaOp::RemoveDir { path: path.clone() }).await;
+        if is_unlisted && gone.as_ref().is_err_and(|error| error.class == ErrorClass::NotEmpty) {
+            // The target leaves names with a dot out of its lists.
+            let marker = child_path(&path, marker_of(directory))?;
+            context.deadline.call(session, MetaOp::Remove { path: marker }).await?;
+            context.deadline.call(session, MetaOp::RemoveDir { path }).await?;
+        } else {
+            gone?;
+        }
         removed += 1;
         context.report_removed(removed);
     }
     Ok(())
+}
+
+/// Moves a directory to the top, so that what it contains has short paths; returns its new path. No protocol and no system
+/// takes a path of any length, but all of them rename.
+async fn move_up(
+    session: &mut dyn Session,
+    from: String,
+    top: &str,
+    moves: &mut usize,
+    context: &mut PassContext<'_>,
+) -> Result<String, OpError> {
+    *moves += 1;
+    if *moves > MAX_MOVES {
+        let detail = format!(
+            "the directory '{top}' has paths of more than {} names; such a tree may have no end",
+            MAX_MOVES * MAX_DEEP_NAMES
+        );
+        return Err(OpError::new(ErrorClass::Unsupported, OpStep::Path, detail));
+    }
+    // An earlier removal may have left one of the same number.
+    let to = child_path(top, &format!("deep-{:x}-{moves}", context.clock.now()))?;
+    context.deadline.call(session, MetaOp::Rename { from, to: to.clone() }).await?;
+    Ok(to)
 }
 
 #[cfg(test)]
@@ -151,6 +195,7 @@ mod tests {
     use sharebench_target::{MARKER, MemoryTarget, SessionSpec, Target};
 
     use super::*;
+    use crate::data::peculiar_target::{Habit, PeculiarTarget};
     use crate::time::clock::Clock;
     use crate::time::deadline::Deadline;
     use crate::time::stop::StopSignal;
@@ -182,6 +227,47 @@ mod tests {
             target.names()
         });
         assert_eq!(removed.unwrap(), ["other"]);
+    }
+
+    #[test]
+    fn directories_with_paths_of_any_length_are_removed() {
+        // Levels, bytes of each name.
+        for (levels, bytes) in [(199, 5), (201, 5), (5000, 1), (60, 255)] {
+            let clock = Clock::start();
+            let stop = StopSignal::default();
+            let target = MemoryTarget::new();
+            let removed = clock.block_on(async {
+                let mut session = target.connect(&SessionSpec::default()).await.unwrap();
+                let session = session.as_mut();
+                let mut path = "top".to_owned();
+                session.call(MetaOp::MakeDir { path: path.clone() }).await.result.unwrap();
+                for _ in 0..levels {
+                    path = format!("{path}/{}", "d".repeat(bytes));
+                    session.call(MetaOp::MakeDir { path: path.clone() }).await.result.unwrap();
+                }
+                put(session, format!("{path}/file")).await;
+                let deadline = Deadline::new(&clock, Duration::from_secs(60));
+                let mut context = PassContext::new(&clock, &stop, Verify::Off, deadline);
+                remove_tree(session, "top", &mut context).await
+            });
+            assert_eq!(removed.unwrap(), Ok(()), "{levels} {bytes}");
+            assert_eq!(target.names(), Vec::<String>::new(), "{levels} {bytes}");
+        }
+    }
+
+    #[test]
+    fn a_tree_without_an_end_is_given_up() {
+        let clock = Clock::start();
+        let stop = StopSignal::default();
+        let target = PeculiarTarget(MemoryTarget::new(), Habit::Endless);
+        let removed = clock.block_on(async {
+            let mut session = target.connect(&SessionSpec::default()).await.unwrap();
+            let deadline = Deadline::new(&clock, Duration::from_secs(60));
+            let mut context = PassContext::new(&clock, &stop, Verify::Off, deadline);
+            remove_tree(session.as_mut(), "top", &mut context).await
+        });
+        let error = removed.unwrap().unwrap_err().to_string();
+        assert!(error.contains("12800 names; such a tree may have no end"), "{error}");
     }
 
     #[test]

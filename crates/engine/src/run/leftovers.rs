@@ -7,8 +7,9 @@ use sharebench_target::{
 
 use crate::data::context::PassContext;
 use crate::data::directory::remove_leftover;
-use crate::data::listed_pages::ListedPages;
+use crate::data::listed_pages::{ListedPages, child_path};
 use crate::data::progress_reports::ProgressReports;
+use crate::data::recycle_bins::places;
 use crate::run::first_connection::connect_first;
 use crate::run::start_error::StartError;
 use crate::time::clock::Clock;
@@ -27,7 +28,34 @@ pub struct Leftovers {
     pub kept: Vec<(String, OpError)>,
 }
 
-/// Removes directories of sharebench that earlier runs left on a target: all of them, or the one with the given name.
+impl Leftovers {
+    /// Removes directories; false if the connection was lost.
+    async fn remove(
+        &mut self,
+        session: &mut dyn Session,
+        found: Vec<String>,
+        context: &mut PassContext<'_>,
+    ) -> bool {
+        let mut lost: Option<OpError> = None;
+        for name in found {
+            let removed = match &lost {
+                // Each further directory would only wait for the same timeout.
+                Some(error) => Err(error.clone()),
+                None => remove_leftover(session, &name, context).await,
+            };
+            match removed {
+                Ok(()) => self.removed.push(name),
+                Err(error) => {
+                    lost = lost.or_else(|| error.class.ends_connection().then(|| error.clone()));
+                    self.kept.push((name, error));
+                }
+            }
+        }
+        lost.is_none()
+    }
+}
+
+/// Removes directories of sharebench that earlier runs left on a target, also from its recycle bins: all of them, or the one with the given name.
 /// A directory that cannot be removed does not stop it, but a lost connection does. `on_removed` receives the number of
 /// entries that were removed from the current directory, at most twice a second.
 pub fn remove_leftovers(
@@ -53,48 +81,43 @@ pub fn remove_leftovers(
         let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: timeout, allow_split: true };
         let mut session = connect_first(target, &spec).await?;
         let directory = only.unwrap_or(DIRECTORY_PREFIX).to_owned();
-        let failed = |error| StartError::Prepare { target: target.url(), directory, error };
-        let found = find(session.as_mut(), only, &mut context).await.map_err(failed)?;
+        let failed =
+            |error| StartError::Prepare { target: target.url(), directory: directory.clone(), error };
+        let found = find(session.as_mut(), "", only, &mut context).await.map_err(&failed)?;
         let mut leftovers = Leftovers::default();
-        let mut lost: Option<OpError> = None;
-        for name in found {
-            let removed = match &lost {
-                Some(error) => Err(error.clone()),
-                None => remove_leftover(session.as_mut(), &name, &mut context).await,
-            };
-            match removed {
-                Ok(()) => leftovers.removed.push(name),
-                Err(error) => {
-                    // Each further directory would only wait for the same timeout.
-                    if error.class.ends_connection() {
-                        lost = Some(error.clone());
-                    }
-                    leftovers.kept.push((name, error));
-                }
+        let is_connected = leftovers.remove(session.as_mut(), found, &mut context).await;
+        if is_connected {
+            // A recycle bin has what the removal deleted.
+            let (_, places) = places(session.as_mut(), &mut context).await.map_err(&failed)?;
+            let mut in_bins = Vec::new();
+            for place in places {
+                in_bins.extend(find(session.as_mut(), &place, only, &mut context).await.map_err(&failed)?);
             }
-        }
-        if lost.is_none() {
-            session.close().await;
+            if leftovers.remove(session.as_mut(), in_bins, &mut context).await {
+                session.close().await;
+            }
         }
         Ok(leftovers)
     });
     removed.unwrap_or_else(|error| Err(StartError::Runtime(error.to_string())))
 }
 
-/// Names of the directories of sharebench on a target.
+/// Paths of the directories of sharebench in a directory.
 async fn find(
     session: &mut dyn Session,
+    parent: &str,
     only: Option<&str>,
     context: &mut PassContext<'_>,
 ) -> Result<Vec<String>, OpError> {
     // The names are 8.3 where the volume, or the one who made them, knew no others.
     let ours =
         |name: &str| is_working_directory(name) && only.is_none_or(|only| is_same_directory(only, name));
-    let mut pages = ListedPages::of("");
+    let mut pages = ListedPages::of(parent);
     let mut found = Vec::new();
     while let Some(page) = pages.next(session, context).await? {
-        let directories = page.entries.into_iter().filter(|entry| entry.directory && ours(&entry.name));
-        found.extend(directories.map(|entry| entry.name));
+        for entry in page.entries.iter().filter(|entry| entry.directory && ours(&entry.name)) {
+            found.push(child_path(parent, &entry.name)?);
+        }
         if found.len() > MAX_LEFTOVERS {
             let detail = format!("more than {MAX_LEFTOVERS} directories have names of sharebench");
             return Err(OpError::new(ErrorClass::Unsupported, OpStep::Path, detail));

@@ -2,6 +2,7 @@
 
 pub(crate) mod cache_probes;
 pub(crate) mod cell_limits;
+pub(crate) mod directory_check;
 pub(crate) mod first_connection;
 pub(crate) mod follow;
 pub(crate) mod leftovers;
@@ -40,8 +41,8 @@ use crate::cell::throughput_step;
 use crate::data::context::PassContext;
 use crate::data::directory::directory_on;
 use crate::data::progress_reports::ProgressReports;
+use crate::data::recycle_bins::remove_completely;
 use crate::data::request_splitting;
-use crate::data::tree_removal::remove_tree;
 use crate::load::data_set::SharedSet;
 use crate::load::user::user_files::UserFileStore;
 use crate::machine::measuring_machine::Machine;
@@ -267,18 +268,11 @@ impl Run<'_> {
                 continue;
             }
             let files = TargetFiles::prepare(session, directory, self.units(), self.resumed, context).await;
-            let files = files.map_err(|mut error| {
-                let may_be_hidden = matches!(error.class, ErrorClass::NotFound | ErrorClass::Refused);
-                if may_be_hidden && self.directory.starts_with('.') {
-                    error.detail += "; if the share hides names with a dot in front, use --work-dir NAME";
-                }
-                StartError::Prepare {
-                    target: name.clone(),
-                    directory: format!("{} of {}", directory_on(self.directory, index), target.url()),
-                    error,
-                }
+            let mut files = files.map_err(|error| StartError::Prepare {
+                target: name.clone(),
+                directory: format!("{} of {}", directory_on(self.directory, index), target.url()),
+                error,
             })?;
-            let mut files = files;
             files.paged = target.capabilities().blocking;
             if let Some(missing) = files.facts.get(Fact::NotGranted) {
                 self.emit(RunEvent::Warning(format!("{name}: not granted: {missing}")));
@@ -296,6 +290,9 @@ impl Run<'_> {
                 exceeding = self.skip_unsupported(index, &mut files, skipped, context).await;
             }
             let available = files.examine_space(context).await;
+            for warning in files.examine_keepers(context).await {
+                self.emit(RunEvent::Warning(format!("{name}: {warning}")));
+            }
             self.emit(RunEvent::TargetReady { target: index as u32, facts: files.facts.stored() });
             states.push(TargetState {
                 files,
@@ -438,7 +435,7 @@ impl Run<'_> {
         let connect_timeout = context.deadline.limit();
         let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout, allow_split: true };
         let mut session = self.targets[index].connect(&spec).await.map_err(|error| error.to_string())?;
-        let result = remove_tree(session.as_mut(), &directory_on(self.directory, index), context).await;
+        let result = remove_completely(session.as_mut(), &directory_on(self.directory, index), context).await;
         session.close().await;
         result.map_err(|error| error.to_string())
     }

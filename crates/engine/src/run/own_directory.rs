@@ -8,7 +8,7 @@ use sharebench_target::Session;
 
 use crate::data::context::PassContext;
 use crate::data::directory::make;
-use crate::data::tree_removal::remove_tree;
+use crate::data::recycle_bins::remove_completely;
 use crate::time::clock::Clock;
 use crate::time::deadline::Deadline;
 use crate::time::stop::StopSignal;
@@ -40,7 +40,7 @@ pub async fn remove_own_directory(
     timeout: Duration,
 ) -> Result<(), OpError> {
     let stop = StopSignal::default();
-    remove_tree(session, name, &mut context(clock, &stop, timeout)).await
+    remove_completely(session, name, &mut context(clock, &stop, timeout)).await
 }
 
 fn context<'a>(clock: &'a Clock, stop: &'a StopSignal, timeout: Duration) -> PassContext<'a> {

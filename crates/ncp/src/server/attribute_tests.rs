@@ -41,6 +41,13 @@ impl Calls {
     }
 }
 
+/// docs/protocols/ncp.md 3.4: the last field of the block. The kernel's client shows names that were created in the DOS name space
+/// in lower case.
+#[test]
+fn names_count_as_created_in_the_name_space_that_stores_them() {
+    assert_eq!(Calls::new().info()[72..76], hex("04000000"));
+}
+
 #[test]
 fn read_only_file_rejects_writing_renaming_and_erasing() {
     let mut calls = Calls::new();

@@ -183,7 +183,7 @@ pub fn search_next<V: Volume>(
     let (cookie, entry) = search.next(shared, cookie)?;
     let number = connection.add_position(SearchPosition { directory, cookie });
     let sequence = Sequence { entry: u32::from(number), ..call.sequence };
-    FoundNext { sequence, entry: named(&entry, directory.volume, call.mask) }.put(out);
+    FoundNext { sequence, entry: named(shared, &entry, directory.volume, call.mask) }.put(out);
     Ok(())
 }
 
@@ -213,7 +213,7 @@ pub fn search_set<V: Volume>(
     let sequence = Sequence { entry: u32::from(number), ..call.sequence };
     FoundSet::put_head(&sequence, if more { 0xFF } else { 0 }, found.len() as u16, out);
     for (_, entry) in &found {
-        named(entry, directory.volume, call.mask).put(out);
+        named(shared, entry, directory.volume, call.mask).put(out);
     }
     Ok(())
 }
@@ -374,7 +374,7 @@ pub fn obtain<V: Volume>(
 ) -> VolumeResult<()> {
     let spaces = (call.space, call.answer_space);
     let (volume, entry) = obtained(shared, connection, spaces, call.search, &call.path)?;
-    named(&entry, volume, call.mask).put(out);
+    named(shared, &entry, volume, call.mask).put(out);
     Ok(())
 }
 
@@ -388,7 +388,7 @@ pub fn entry_rights<V: Volume>(
     let spaces = (call.space, call.answer_space);
     let (volume, entry) = obtained(shared, connection, spaces, call.search, &call.path)?;
     let rights = u16::from(rights(shared, volume)?);
-    EntryRights { rights, entry: named(&entry, volume, call.mask) }.put(out);
+    EntryRights { rights, entry: named(shared, &entry, volume, call.mask) }.put(out);
     Ok(())
 }
 

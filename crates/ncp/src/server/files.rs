@@ -145,10 +145,18 @@ pub fn classic(entry: &Entry) -> VolumeResult<FileEntry> {
     })
 }
 
-/// The information block and, if the mask selects it, the name.
-pub fn named(entry: &Entry, volume: u8, mask: ReturnMask) -> NamedInfo<'_> {
+/// The information block and, if the mask selects it, the name. Names count as created in the name space that stores them: the
+/// Linux kernel's client shows those of the DOS name space in lower case.
+pub fn named<'e, V: Volume>(
+    shared: &Shared<V>,
+    entry: &'e Entry,
+    volume: u8,
+    mask: ReturnMask,
+) -> NamedInfo<'e> {
+    let has_long_names = shared.volume(volume).is_ok_and(V::has_long_names);
+    let created_in = if has_long_names { NameSpace::Long } else { NameSpace::Dos };
     let name = mask.has(ReturnMask::NAME).then(|| Pstr::new(&entry.name).unwrap_or_default());
-    NamedInfo { info: entry.info(volume), name }
+    NamedInfo { info: entry.info(volume, created_in.id()), name }
 }
 
 /// 87/1 (docs/protocols/ncp.md 3.4): opens a file or creates a directory.
@@ -170,7 +178,7 @@ pub fn open_create<V: Volume>(
         (ShortHandle([0; 4]), action::CREATED, make_directory(shared, &place)?)
     };
     entry.name = space.shown(&entry.name);
-    Opened { file, action: done, entry: named(&entry, place.directory.volume, call.mask) }.put(out);
+    Opened { file, action: done, entry: named(shared, &entry, place.directory.volume, call.mask) }.put(out);
     Ok(())
 }
 

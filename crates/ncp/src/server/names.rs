@@ -27,6 +27,14 @@ impl NameSpace {
         }
     }
 
+    /// The id of the name space.
+    pub const fn id(self) -> u8 {
+        match self {
+            Self::Dos => space::DOS,
+            Self::Long => space::LONG,
+        }
+    }
+
     /// Checks and normalises a name from a client.
     pub fn checked(self, name: &[u8]) -> Result<Vec<u8>, Completion> {
         match self {

@@ -55,8 +55,9 @@ impl Entry {
         self.stored & attributes != 0
     }
 
-    /// The information block; a size above 4 GiB is shown as the largest 32-bit value.
-    pub fn info(&self, volume: u8) -> Info {
+    /// The information block with the id of the name space that its name was created in; a size above 4 GiB is shown as the
+    /// largest 32-bit value.
+    pub fn info(&self, volume: u8, created_in: u8) -> Info {
         let size = u32::try_from(self.size).unwrap_or(u32::MAX);
         Info {
             space: size,
@@ -79,7 +80,7 @@ impl Entry {
             extended_size: 0,
             extended_count: 0,
             extended_key_size: 0,
-            name_space: 0,
+            name_space: u32::from(created_in),
         }
     }
 }

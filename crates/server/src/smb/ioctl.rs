@@ -6,6 +6,7 @@ use sharebench_smb::wire::ioctl::{IoctlRequest, PIPE_TRANSCEIVE, VALIDATE_NEGOTI
 use sharebench_smb::wire::network_interface::{
     NetworkInterface, QUERY_NETWORK_INTERFACE_INFO, RSS_CAPABLE, put_interfaces,
 };
+use sharebench_smb::wire::snapshots::ENUMERATE_SNAPSHOTS;
 use sharebench_smb::wire::validation::ValidateNegotiateRequest;
 
 use crate::smb::call::{Answer, Call};
@@ -20,7 +21,6 @@ const PIPE_WAIT: u32 = 0x0011_0018;
 /// Offset of the name in the input of `FSCTL_PIPE_WAIT` (MS-FSCC 2.3.49).
 const PIPE_WAIT_NAME: usize = 14;
 const GET_REPARSE_POINT: u32 = 0x0009_00A8;
-const ENUMERATE_SNAPSHOTS: u32 = 0x0014_4064;
 /// Speed that is reported for the interface of the server: 10 Gbit/s, because the loopback has none.
 const LINK_SPEED: u64 = 10_000_000_000;
 /// No snapshots, none returned, and the bytes of none (MS-SMB2 2.2.32.2).

@@ -39,6 +39,7 @@ mod session_counts;
 mod session_exchange;
 mod share_paths;
 mod slot_buffers;
+mod snapshots;
 mod target;
 mod times;
 mod watch;

@@ -75,7 +75,12 @@ impl Copies {
 
 impl SmbSession {
     /// Performs an IOCTL; its status is returned, and its output is that of the last reply.
-    async fn control(&mut self, code: u32, file: FileId, input: Vec<u8>) -> Result<NtStatus, OpError> {
+    pub(super) async fn control(
+        &mut self,
+        code: u32,
+        file: FileId,
+        input: Vec<u8>,
+    ) -> Result<NtStatus, OpError> {
         let request = IoctlRequest { code, file, input, max_output: MAX_OUTPUT };
         let exchanged = self.exchange(command::IOCTL, |body| request.encode(body)).await;
         exchanged.map(|header| NtStatus(header.status))

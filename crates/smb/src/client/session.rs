@@ -372,6 +372,10 @@ impl Session for SmbSession {
         Box::pin(async move { self.last_write(path).await.ok().flatten() })
     }
 
+    fn snapshots(&mut self) -> LocalBoxFuture<'_, Option<u32>> {
+        Box::pin(async move { self.number_of_snapshots().await.ok().flatten() })
+    }
+
     fn close(mut self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         Box::pin(async move {
             // A log-off closes every open file of the session (MS-SMB2 3.3.5.6).

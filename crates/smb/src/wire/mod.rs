@@ -32,6 +32,7 @@ pub mod share_list;
 pub mod share_list_server;
 pub mod simple;
 pub mod smb1;
+pub mod snapshots;
 pub mod transform;
 pub mod tree;
 pub mod validation;

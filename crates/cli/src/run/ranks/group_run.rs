@@ -169,7 +169,7 @@ fn leader_run(source: &Source<'_>, flags: &RunFlags) -> Result<LeaderRun, Failur
     Ok(LeaderRun {
         plan,
         done: Vec::new(),
-        directory: environment::new_directory(flags.work_dir()),
+        directory: environment::new_directory(flags.work_dir.name()),
         sink,
         resumed: false,
     })
