@@ -32,7 +32,8 @@ fn main() {
         }
     }
     let runs = [run.run];
-    let (start, before) = (Instant::now(), cpu_seconds());
+    let before = cpu_seconds();
+    let start = Instant::now();
     std::hint::black_box(analyse(&runs, &Options::default()));
     let cpu = cpu_seconds() - before;
     let steps = runs[0].steps.len();
