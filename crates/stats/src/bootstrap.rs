@@ -141,13 +141,26 @@ fn interval(
             Some((distance / error, *times))
         })
         .collect();
-    let number = distances.iter().map(|(_, times)| f64::from(*times)).sum::<f64>();
-    let place = (level * (number + 1.0)).ceil().clamp(1.0, number.max(1.0));
-    distances.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let mut below = 0.0;
-    let reach = distances.into_iter().find_map(|(distance, times)| {
-        below += f64::from(times);
-        (below >= place).then_some(distance * total.error)
-    })?;
+    let number = distances.iter().map(|(_, times)| *times as usize).sum::<usize>();
+    let place = (level * (number as f64 + 1.0)).ceil().clamp(1.0, number.max(1) as f64) as usize;
+    let reach = from_above(&mut distances, (number + 1).saturating_sub(place))? * total.error;
     Some(Interval::new(total.log - reach, total.log + reach))
+}
+
+/// The `place`-th largest of values that occur several times each; none if there are fewer.
+fn from_above(values: &mut [(f64, u32)], place: usize) -> Option<f64> {
+    let descending = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0);
+    // It is among as many different ones.
+    let largest = if place < values.len() {
+        values.select_nth_unstable_by(place, descending);
+        &mut values[..place]
+    } else {
+        values
+    };
+    largest.sort_unstable_by(descending);
+    let mut above = 0;
+    largest.iter().find_map(|(value, times)| {
+        above += *times as usize;
+        (above >= place).then_some(*value)
+    })
 }

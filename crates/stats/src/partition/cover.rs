@@ -46,11 +46,12 @@ struct Cover<'a> {
 pub(super) fn parts(map: &Map, prepared: &PreparedMap, family: &Family, tolerance: f64) -> Vec<Part> {
     let covered = vec![false; prepared.cells.len()];
     let mut cover = Cover { map, prepared, family, tolerance, covered, drafts: Vec::new() };
-    cover.rectangles();
+    let candidates = cover.candidates();
+    cover.rectangles(&candidates);
     cover.single_cells();
     for direction in [Direction::Faster, Direction::Slower] {
         if !cover.drafts.iter().any(|draft| draft.direction == direction) {
-            cover.average(direction);
+            cover.average(&candidates, direction);
         }
     }
     let mut parts: Vec<Part> = cover.drafts.iter().map(|draft| cover.part(draft)).collect();
@@ -143,8 +144,9 @@ impl Cover<'_> {
         false
     }
 
-    fn rectangles(&mut self) {
-        for Candidate { rectangles, direction, .. } in self.candidates() {
+    fn rectangles(&mut self, candidates: &[Candidate]) {
+        for Candidate { rectangles, direction, .. } in candidates {
+            let direction = *direction;
             let evident = |position: usize| {
                 !self.covered[position] && direction.excess(self.cell_interval(position)) >= -self.tolerance
             };
@@ -152,10 +154,10 @@ impl Cover<'_> {
                 || self.twin(rectangles[0], direction, Evidence::EachCell).is_some();
             if has_space
                 && rectangles.iter().flat_map(|rectangle| self.cells(*rectangle)).all(evident)
-                && self.has_witnesses(&rectangles, direction)
+                && self.has_witnesses(rectangles, direction)
             {
                 for rectangle in rectangles {
-                    self.add(rectangle, direction, Evidence::EachCell);
+                    self.add(*rectangle, direction, Evidence::EachCell);
                 }
             }
         }
@@ -177,18 +179,18 @@ impl Cover<'_> {
 
     /// The heaviest rectangle with this direction on average, without covered cells and without cells that are known to
     /// have the opposite one.
-    fn average(&mut self, direction: Direction) {
+    fn average(&mut self, candidates: &[Candidate], direction: Direction) {
         let open = |position: usize| {
             !self.covered[position]
                 && direction.opposite().excess(self.cell_interval(position)) <= self.tolerance
         };
-        let found = self.candidates().into_iter().find(|candidate| {
+        let found = candidates.iter().find(|candidate| {
             candidate.direction == direction
                 && self.has_witnesses(&candidate.rectangles, direction)
                 && candidate.rectangles.iter().flat_map(|rectangle| self.cells(*rectangle)).all(open)
         });
-        for rectangle in found.into_iter().flat_map(|candidate| candidate.rectangles) {
-            self.add(rectangle, direction, Evidence::OnAverage);
+        for rectangle in found.into_iter().flat_map(|candidate| &candidate.rectangles) {
+            self.add(*rectangle, direction, Evidence::OnAverage);
         }
     }
 

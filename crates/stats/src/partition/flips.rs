@@ -38,10 +38,13 @@ pub(super) fn largest_statistics(
     repetitions: usize,
     seed: u64,
 ) -> Vec<f64> {
-    let mut random = Random::new(seed, 3);
+    let drawn = patterns(repetitions, seed);
+    let mut different = drawn.clone();
+    different.sort_unstable();
+    different.dedup();
     let mut largest: Vec<f64> = Vec::new();
-    for _ in 0..PATTERNS.div_ceil(QUANTITIES) {
-        let signs: Vec<Quantities> = (0..repetitions).map(|_| signs(random.next())).collect();
+    for some in different.chunks(QUANTITIES) {
+        let signs: Vec<Quantities> = (0..repetitions).map(|repetition| signs(some, repetition)).collect();
         let mut squares = [0.0; QUANTITIES];
         for sheet in sheets {
             let here = &statistics[sheet.first..];
@@ -62,15 +65,36 @@ pub(super) fn largest_statistics(
         }
         largest.extend(squares.iter().map(|square| square.sqrt()));
     }
-    largest.truncate(PATTERNS);
+    let of_drawn = |pattern| largest[different.binary_search(pattern).expect("each drawn pattern is in it")];
+    let mut largest: Vec<f64> = drawn.iter().map(of_drawn).collect();
     largest.sort_unstable_by(f64::total_cmp);
     largest
 }
 
-/// One sign per pattern.
-fn signs(bits: u64) -> Quantities {
-    // The high bits of the generator are its best ones.
-    std::array::from_fn(|quantity| if bits >> (63 - quantity) & 1 == 1 { -1.0 } else { 1.0 })
+/// Patterns of signs: true of each repetition whose sign is not that of the first one. The signs of all repetitions together do not
+/// matter, so that six repetitions have 32 different patterns, each of which is computed once.
+fn patterns(repetitions: usize, seed: u64) -> Vec<Vec<bool>> {
+    let mut random = Random::new(seed, 3);
+    let mut patterns = Vec::new();
+    while patterns.len() < PATTERNS {
+        let bits: Vec<u64> = (0..repetitions).map(|_| random.next()).collect();
+        // The high bits of the generator are its best ones.
+        patterns.extend((0..QUANTITIES).map(|quantity| {
+            let sign = |bits: &u64| bits >> (63 - quantity) & 1 == 1;
+            bits.iter().map(|some| sign(some) != sign(&bits[0])).collect::<Vec<bool>>()
+        }));
+    }
+    patterns.truncate(PATTERNS);
+    patterns
+}
+
+/// The sign of a repetition in each pattern; of patterns that do not exist 0.
+fn signs(patterns: &[Vec<bool>], repetition: usize) -> Quantities {
+    std::array::from_fn(|quantity| match patterns.get(quantity) {
+        Some(pattern) if pattern[repetition] => -1.0,
+        Some(_) => 1.0,
+        None => 0.0,
+    })
 }
 
 /// Per cell, the sum of its deviations under each pattern.
