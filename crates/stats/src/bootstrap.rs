@@ -33,14 +33,18 @@ pub fn total_work_log_ratio(
     resamples: usize,
     seed: u64,
 ) -> Option<Estimate> {
-    let total = TotalRatio::new(pairs, &vec![1.0; pairs.len()]);
+    let pairs: Vec<Parts> = pairs.iter().map(|(a, b)| [a.amount, a.time, b.amount, b.time]).collect();
+    let total = TotalRatio::new(&pairs, &vec![1.0; pairs.len()]);
     if !total.log.is_finite() {
         return None;
     }
     let interval =
-        (pairs.len() >= MIN_PAIRS).then(|| interval(pairs, total, level, resamples, seed)).flatten();
+        (pairs.len() >= MIN_PAIRS).then(|| interval(&pairs, total, level, resamples, seed)).flatten();
     Some(Estimate { value: total.log, interval, n: pairs.len() })
 }
+
+/// Amount and time of the first system, and of the second.
+type Parts = [f64; 4];
 
 /// Ratio of sums with its standard error.
 #[derive(Clone, Copy)]
@@ -51,29 +55,24 @@ struct TotalRatio {
 
 impl TotalRatio {
     /// Of pairs that count several times each, or not at all: the counts add up to the number of pairs.
-    fn new(pairs: &[(Work, Work)], counts: &[f64]) -> Self {
+    fn new(pairs: &[Parts], counts: &[f64]) -> Self {
         let n = pairs.len() as f64;
         let mut sums = [0.0; 4];
         for (pair, count) in pairs.iter().zip(counts) {
-            for (sum, value) in sums.iter_mut().zip(parts(pair)) {
-                *sum += count * value;
+            for part in 0..4 {
+                sums[part] += count * pair[part];
             }
         }
         let [per_a, per_time_a, per_b, per_time_b] = sums.map(f64::recip);
         // What each pair adds to the logarithm, by its linear part; these add up to zero.
         let mut squares = 0.0;
-        for (pair, count) in pairs.iter().zip(counts) {
-            let [a, time_a, b, time_b] = parts(pair);
+        for ([a, time_a, b, time_b], count) in pairs.iter().zip(counts) {
             let added = a * per_a - time_a * per_time_a - b * per_b + time_b * per_time_b;
             squares += count * added * added;
         }
         let [amount_a, time_a, amount_b, time_b] = sums;
         Self { log: (amount_a / time_a / (amount_b / time_b)).ln(), error: (squares * n / (n - 1.0)).sqrt() }
     }
-}
-
-fn parts((a, b): &(Work, Work)) -> [f64; 4] {
-    [a.amount, a.time, b.amount, b.time]
 }
 
 /// How often each pair occurs in each resample.
@@ -119,13 +118,7 @@ impl Resamples {
     }
 }
 
-fn interval(
-    pairs: &[(Work, Work)],
-    total: TotalRatio,
-    level: f64,
-    resamples: usize,
-    seed: u64,
-) -> Option<Interval> {
+fn interval(pairs: &[Parts], total: TotalRatio, level: f64, resamples: usize, seed: u64) -> Option<Interval> {
     let drawn = Resamples::of(pairs.len(), resamples, seed);
     let resampled = drawn.counts.chunks_exact(pairs.len()).zip(&drawn.times);
     let mut distances: Vec<(f64, u32)> = resampled

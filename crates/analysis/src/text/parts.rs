@@ -11,8 +11,9 @@ use crate::types::{
     StalledCells, Summary, Tone,
 };
 
-/// Most tests that a sentence lists by name.
+/// Most tests that a sentence lists by name, and by a name with a comma, such as `read, queue depth 4`.
 const MAX_TESTS: usize = 4;
+const MAX_LONG_TITLES: usize = 2;
 
 /// The faster system of a part, and its ratio to the other one, above 1.
 pub(crate) struct FasterSide<'a> {
@@ -56,12 +57,17 @@ pub(crate) fn part_words(side: &FasterSide<'_>, part: &DifferingPart) -> String 
 
 /// The tests of a part: `read`, `read, reread and write`, `5 of 6 tests`; none if it covers every test of the map.
 pub(crate) fn tests_words(stages: &Stages<'_>, part: &DifferingPart, all: usize) -> Option<String> {
-    let title = |section: &usize| stages.estimated.sections[*section].title.clone();
-    match part.sections.as_slice() {
-        sections if sections.len() == all => None,
-        sections if sections.len() <= MAX_TESTS => Some(listed(sections.iter().map(title).collect())),
-        sections => Some(format!("{} of {}", sections.len(), counted(all, "test"))),
-    }
+    let tests = part.sections.len();
+    let or_count = || format!("{tests} of {}", counted(all, "test"));
+    (tests != all).then(|| listed_titles(stages, part).unwrap_or_else(or_count))
+}
+
+/// The titles of the tests of a part; none if they are too many for a sentence.
+fn listed_titles(stages: &Stages<'_>, part: &DifferingPart) -> Option<String> {
+    let titles = part.sections.iter().map(|section| stages.estimated.sections[*section].title.clone());
+    let titles: Vec<String> = titles.collect();
+    let most = if titles.iter().any(|title| title.contains(',')) { MAX_LONG_TITLES } else { MAX_TESTS };
+    (titles.len() <= most).then(|| listed(titles))
 }
 
 /// Where a part lies, as the end of a claim: ` in read for files of 64KiB`; empty for the whole map.
@@ -151,11 +157,7 @@ fn finding_words(stages: &Stages<'_>, comparison: &Comparison, part: &DifferingP
         let stalled = StalledCells { cells: part.cells(), typical: part.typical, total_work };
         format!("; {}", stalls_words(&stalled))
     });
-    let titles = part.sections.iter().map(|section| stages.estimated.sections[*section].title.clone());
-    let tests = match part.sections.len() {
-        0..=MAX_TESTS => listed(titles.collect()),
-        n => counted(n, "test"),
-    };
+    let tests = listed_titles(stages, part).unwrap_or_else(|| counted(part.sections.len(), "test"));
     format!(
         "{tests}, {}: {claim} ({}{basis}{total})",
         crate::types::span::place_words(&part.place),
