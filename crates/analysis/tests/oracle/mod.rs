@@ -44,9 +44,10 @@ pub fn foreign_claims(analysis: &Value, page: &str) -> Vec<String> {
     claiming.filter(|line| !is_known(line)).collect()
 }
 
-/// A verdict without its confidence, which HTML shows as a mark of its own.
+/// A verdict without its confidence, which HTML shows as a mark of its own and names in the remedy.
 fn without_confidence(text: &str) -> String {
-    ["low", "moderate", "high"].iter().fold(text.to_owned(), |text, confidence| {
+    let text = text.replace("; to raise it,", "; to raise the confidence,");
+    ["low", "moderate", "high"].iter().fold(text, |text, confidence| {
         let said = format!(" confidence: {confidence}");
         text.replace(&format!(",{said}"), "").replace(&said, "")
     })
