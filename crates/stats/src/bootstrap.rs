@@ -22,6 +22,8 @@ pub struct Work {
 
 /// Fewest pairs for resampling.
 const MIN_PAIRS: usize = 6;
+/// Most pairs whose resamples are kept for the next cell: with more, few resamples are equal, and they take much memory.
+const MAX_SHARED: usize = 64;
 /// Least standard error of a resample, as a share of that of the sample: one that drew few different pairs has hardly any.
 const MIN_ERROR: f64 = 0.5;
 
@@ -98,19 +100,18 @@ impl Resamples {
         let of = (pairs, resamples, seed);
         LAST.with_borrow_mut(|last| match last {
             Some(known) if known.of == of => Rc::clone(known),
-            _ => Rc::clone(last.insert(Rc::new(Self::draw(of)))),
+            _ => Rc::clone(last.insert(Rc::new(Self::drawn(of)))),
         })
     }
 
-    fn draw(of: (usize, usize, u64)) -> Self {
+    fn drawn(of: (usize, usize, u64)) -> Self {
         let (pairs, resamples, seed) = of;
         let mut random = Random::new(seed, 0);
+        let mut counts = Vec::new();
         let mut different: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
         for _ in 0..resamples {
-            let mut counts = vec![0; pairs];
-            for _ in 0..pairs {
-                counts[random.below(pairs as u64) as usize] += 1;
-            }
+            draw(&mut random, pairs, &mut counts);
+            let counts = counts.iter().map(|count| *count as u32).collect();
             *different.entry(counts).or_default() += 1;
         }
         let counts = different.keys().flatten().map(|count| f64::from(*count)).collect();
@@ -118,22 +119,37 @@ impl Resamples {
     }
 }
 
+/// Draws a resample: how often each pair occurs.
+fn draw(random: &mut Random, pairs: usize, counts: &mut Vec<f64>) {
+    counts.clear();
+    counts.resize(pairs, 0.0);
+    for _ in 0..pairs {
+        counts[random.below(pairs as u64) as usize] += 1.0;
+    }
+}
+
 fn interval(pairs: &[Parts], total: TotalRatio, level: f64, resamples: usize, seed: u64) -> Option<Interval> {
-    let drawn = Resamples::of(pairs.len(), resamples, seed);
-    let resampled = drawn.counts.chunks_exact(pairs.len()).zip(&drawn.times);
-    let mut distances: Vec<(f64, u32)> = resampled
-        .filter_map(|(counts, times)| {
-            let again = TotalRatio::new(pairs, counts);
-            let distance = (again.log - total.log).abs();
-            // A resample may draw only pairs without work; its ratio has no logarithm.
-            if !distance.is_finite() {
-                return None;
-            }
-            // Equal pairs have no spread: 0 / 0.
-            let error = again.error.max(MIN_ERROR * total.error).max(f64::MIN_POSITIVE);
-            Some((distance / error, *times))
-        })
-        .collect();
+    let distance = |counts: &[f64]| {
+        let again = TotalRatio::new(pairs, counts);
+        let distance = (again.log - total.log).abs();
+        // Equal pairs have no spread: 0 / 0.
+        let error = again.error.max(MIN_ERROR * total.error).max(f64::MIN_POSITIVE);
+        // A resample may draw only pairs without work; its ratio has no logarithm.
+        distance.is_finite().then_some(distance / error)
+    };
+    let mut distances: Vec<(f64, u32)> = if pairs.len() <= MAX_SHARED {
+        let drawn = Resamples::of(pairs.len(), resamples, seed);
+        let resampled = drawn.counts.chunks_exact(pairs.len()).zip(&drawn.times);
+        resampled.filter_map(|(counts, times)| Some((distance(counts)?, *times))).collect()
+    } else {
+        let mut random = Random::new(seed, 0);
+        let mut counts = Vec::new();
+        let resampled = (0..resamples).filter_map(|_| {
+            draw(&mut random, pairs.len(), &mut counts);
+            Some((distance(&counts)?, 1))
+        });
+        resampled.collect()
+    };
     let number = distances.iter().map(|(_, times)| *times as usize).sum::<usize>();
     let place = (level * (number as f64 + 1.0)).ceil().clamp(1.0, number.max(1) as f64) as usize;
     let reach = from_above(&mut distances, (number + 1).saturating_sub(place))? * total.error;
@@ -156,4 +172,20 @@ fn from_above(values: &mut [(f64, u32)], place: usize) -> Option<f64> {
         above += *times as usize;
         (above >= place).then_some(*value)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::from_above;
+
+    #[test]
+    fn values_count_as_often_as_they_occur() {
+        let values = [(3.0, 2), (1.0, 4), (7.0, 1), (5.0, 3)];
+        let sorted = [7.0, 5.0, 5.0, 5.0, 3.0, 3.0, 1.0, 1.0, 1.0, 1.0];
+        for (index, expected) in sorted.into_iter().enumerate() {
+            assert_eq!(from_above(&mut values.clone(), index + 1), Some(expected), "{index}");
+        }
+        assert_eq!(from_above(&mut values.clone(), 11), None);
+        assert_eq!(from_above(&mut [], 1), None);
+    }
 }

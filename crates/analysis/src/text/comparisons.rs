@@ -183,7 +183,8 @@ pub(crate) fn open_cells(
         return None;
     }
     let again = open.iter().filter(|ratio| ratio.single_run.is_none());
-    let mut needed: Vec<usize> = again.filter_map(|ratio| ratio.repetitions_needed).collect();
+    // Of some, no number of repetitions is known to resolve them.
+    let mut needed: Vec<usize> = again.map(|ratio| ratio.repetitions_needed.unwrap_or(usize::MAX)).collect();
     let help = match upper_median(&mut needed) {
         Some(n) if n <= MAX_USEFUL_REPETITIONS && open.len() == 1 => {
             format!("; about {n} repetitions would resolve it")

@@ -29,8 +29,9 @@ impl RatioVerdict {
         }
     }
 
-    /// True unless stalls decide and the log ratio of all work over all time leaves the verdict open (equal) or contradicts it
-    /// (a direction, which typical rates support with narrower intervals).
+    /// Whether a verdict on typical rates may be stated where stalls decide. `work` is the log ratio of all work over all time: an
+    /// equal verdict needs its whole interval within the tolerance, a direction only that it is not excluded, because these
+    /// intervals are wide.
     pub(crate) fn holds_for_all_work(self, work: &Estimate, tolerance: f64) -> bool {
         let edge = tolerance.ln_1p();
         let range = work.interval.unwrap_or(Interval::new(work.value, work.value));

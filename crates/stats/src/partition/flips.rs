@@ -39,7 +39,7 @@ pub(super) fn largest_statistics(
     seed: u64,
 ) -> Vec<f64> {
     let drawn = patterns(repetitions, seed);
-    let mut different = drawn.clone();
+    let mut different: Vec<&Vec<bool>> = drawn.iter().collect();
     different.sort_unstable();
     different.dedup();
     let mut largest: Vec<f64> = Vec::new();
@@ -65,7 +65,7 @@ pub(super) fn largest_statistics(
         }
         largest.extend(squares.iter().map(|square| square.sqrt()));
     }
-    let of_drawn = |pattern| largest[different.binary_search(pattern).expect("each drawn pattern is in it")];
+    let of_drawn = |pattern| largest[different.binary_search(&pattern).expect("each drawn pattern is in it")];
     let mut largest: Vec<f64> = drawn.iter().map(of_drawn).collect();
     largest.sort_unstable_by(f64::total_cmp);
     largest
@@ -89,7 +89,7 @@ fn patterns(repetitions: usize, seed: u64) -> Vec<Vec<bool>> {
 }
 
 /// The sign of a repetition in each pattern; of patterns that do not exist 0.
-fn signs(patterns: &[Vec<bool>], repetition: usize) -> Quantities {
+fn signs(patterns: &[&Vec<bool>], repetition: usize) -> Quantities {
     std::array::from_fn(|quantity| match patterns.get(quantity) {
         Some(pattern) if pattern[repetition] => -1.0,
         Some(_) => 1.0,
