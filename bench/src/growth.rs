@@ -1,4 +1,4 @@
-//! Growth of time and memory with the number of steps, cells, runs, ranks, users and entries, of the program as a user runs it.
+//! Growth of time and memory with the number of steps, cells, runs, users and entries, of the program as a user runs it.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -22,14 +22,13 @@ const CELLS_EXPONENT_BAR: f64 = 1.1;
 const COMPARE_BAR: f64 = 8.0;
 /// Bytes that a step takes in memory.
 const STEP_BAR: f64 = 1024.0;
-/// Bytes that an export of steps, and a model of ranks, take at any size.
+/// Bytes that an export of steps takes at any size.
 const CONSTANT_BAR: f64 = 200e6;
 
 /// Sizes of each series; the last one is that of the bars.
 const STEPS: [u64; 4] = [12_500, 25_000, 50_000, 100_000];
 const CELLS: [u64; 4] = [2_500, 5_000, 10_000, 20_000];
 const RUNS: [u64; 4] = [500, 1_000, 2_000, 4_000];
-const RANKS: [u64; 3] = [1_000, 10_000, 100_000];
 const USERS: [u64; 4] = [500, 1_000, 2_000, 4_000];
 const ENTRIES: [u64; 4] = [12_500, 25_000, 50_000, 100_000];
 
@@ -62,8 +61,7 @@ pub fn measure(table: &mut Table, scratch: &Path) -> Result<(), Failure> {
     );
     println!("|---|---:|---:|---:|---:|---:|---:|---|");
     let mut growth = Growth { table, program: live::program()?, scratch, failures: Vec::new() };
-    let parts: [(&str, Part<'_>); 6] = [
-        ("ranks", Growth::ranks),
+    let parts: [(&str, Part<'_>); 5] = [
         ("users", Growth::users),
         ("entries", Growth::entries),
         ("runs", Growth::runs),
@@ -250,13 +248,6 @@ impl Growth<'_> {
         self.series("show of one run, by runs", &RUNS, None, &|runs| words(runs, &["show", "1"]))?;
         RUNS.iter().try_for_each(|runs| fs::remove_file(book(*runs)))?;
         Ok(())
-    }
-
-    /// Models N ranks.
-    fn ranks(&mut self) -> Result<(), Failure> {
-        let words =
-            |ranks: u64| ["ranks", "--threads", "2", "--to", &ranks.to_string()].map(str::to_owned).to_vec();
-        self.series("ranks, by modelled ranks", &RANKS, Some(Limit::Peak(CONSTANT_BAR)), &words)
     }
 
     /// Loads the null target for two seconds with N users who think for a second.

@@ -16,7 +16,6 @@ use crate::commands::load::{LOAD_HELP, LoadArgs};
 use crate::commands::plan::PlanArgs;
 use crate::commands::presets::PresetsArgs;
 use crate::commands::probe::{PROBE_HELP, ProbeArgs};
-use crate::commands::ranks::{CostArgs, RANKS_HELP};
 use crate::commands::relay::{RELAY_HELP, RelayArgs};
 use crate::commands::report::{REPORT_HELP, ReportArgs};
 use crate::commands::runs::RunsArgs;
@@ -118,9 +117,6 @@ pub enum Command {
     /// Examine what this machine can measure, and verify sharebench with known answers.
     #[command(after_help = DOCTOR_HELP)]
     Doctor(DoctorArgs),
-    /// Measure the cost of coordinating ranks: plan, barrier, clocks, reduction and store by number of ranks.
-    #[command(after_help = RANKS_HELP)]
-    Ranks(CostArgs),
     /// Print a completion script for a shell.
     Completions(CompletionArgs),
     /// Write the man pages to a directory.

@@ -95,7 +95,6 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Show(show) => commands::show::show(&show),
         Command::Compare(compare) => commands::compare::compare(&compare),
         Command::Report(report) => commands::report::report(&report),
-        Command::Ranks(cost) => commands::ranks::run(&cost),
         Command::Doctor(doctor) => Ok(commands::doctor::run(&doctor)),
         Command::Import(import) => commands::import::import(&import),
         Command::Export(export) => commands::export::export(&export),

@@ -23,7 +23,6 @@
 
 mod agreement;
 mod clocks;
-mod cost;
 mod division;
 mod launcher;
 mod liveness;
@@ -34,7 +33,6 @@ mod tree;
 
 pub use agreement::{AgreementError, Mismatch, RankInfo, differences};
 pub use clocks::{ClockAlignment, start_lead_ns};
-pub use cost::{Costs, Load, measure as measure_costs, modelled};
 pub use division::{Division, DivisionError};
 pub use launcher::{Launched, launched};
 pub use liveness::LivenessCheck;

@@ -21,7 +21,6 @@ pub mod load;
 pub mod plan;
 pub mod presets;
 pub mod probe;
-pub mod ranks;
 pub mod relay;
 pub mod report;
 pub mod run;
