@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use sharebench_analysis::{Options, RunData, analyse};
-use sharebench_report::{html, html_with_surfaces};
+use sharebench_report::html;
 use sharebench_results::{FinishedRun, RunId, Store};
 use sharebench_tests::Reader;
 
@@ -53,7 +53,6 @@ pub fn measure(table: &mut Table, scratch: &Path) -> Result<(), Failure> {
     let run = [line(table, "load the run", rounds, None, cpu, load)?];
     let analysis = line(table, "analyse it", rounds, None, cpu, || Ok(analyse(&run, &Options::default())))?;
     let page = line(table, "render the page", rounds, Some(TIME_BAR), cpu, || Ok(html(&analysis)))?;
-    let surfaces = html_with_surfaces(&analysis);
     drop((run, analysis));
 
     let program = live::program()?;
@@ -71,11 +70,8 @@ pub fn measure(table: &mut Table, scratch: &Path) -> Result<(), Failure> {
     line(table, "`sharebench report`, all of it", rounds, None, cpu_of_children, command)?;
 
     println!("\n| {:<48} | {:>10} | {:<12} |\n|---|---:|---|", "what", "bytes", "bar");
-    for (what, page) in [("the page", &page), ("the page with surfaces", &surfaces)] {
-        let verdict =
-            table.verdict(&format!("bytes of {what}"), page.len() as f64, Some(Bar::AtMost(SIZE_BAR)));
-        println!("| {what:<48} | {:>10} | {verdict:<12} |", page.len());
-    }
+    let verdict = table.verdict("bytes of the page", page.len() as f64, Some(Bar::AtMost(SIZE_BAR)));
+    println!("| {:<48} | {:>10} | {verdict:<12} |", "the page", page.len());
     scroll(table, &file)
 }
 

@@ -137,8 +137,8 @@ fn old_tables_compared() {
     let sharebench = Sharebench::new().unwrap();
     place(&sharebench, "doupnik1993.csv", "doupnik1993.csv");
     let _ = sharebench.run(&TABLE_OF_1993).unwrap().expect_success();
-    let kinds = ["ratio", "surface", "throughput"];
-    let found = read(&sharebench, "tables-of-1993", &["1", "2", "--surfaces"], &kinds);
+    let kinds = ["ratio", "throughput"];
+    let found = read(&sharebench, "tables-of-1993", &["1", "2"], &kinds);
     // Nothing is known of times, caches and the clock of 1993, so nothing is drawn of them.
     assert!(!parts(&found).contains(&"tails"), "{found}");
 }

@@ -21,7 +21,6 @@
     overview: () => data.comparisons.map((c, i) => ({ value: i, label: c.name, section: 0 })).filter(({ value }) => Charts.mapped(data, value).length),
     throughput: (section) => Charts.distinct(section.rows.map((r) => Charts.parts.at(r, 0))).map((v) => ({ value: v, label: v + ' file' })),
     depth: (section) => Charts.distinct(section.rows.map((r) => Charts.parts.at(r, 0))).map((v) => ({ value: v, label: v + ' records' })),
-    surface: (section) => Charts.surfaces(data, section),
     level: () => data.systems.map((name, i) => ({ value: i, label: name })),
     load: () => [],
     timeline: () => [],
@@ -35,35 +34,13 @@
     return data.sections.flatMap((section, index) => offers[kind](section).map((offer) => ({ ...offer, section: index, group: section.title })));
   }
 
-  // Whether the browser draws in three dimensions.
-  let depth;
-  function hasDepth() {
-    const context = () => document.createElement('canvas').getContext('webgl');
-    if (depth === undefined) { const found = context(); depth = found !== null; found?.getExtension('WEBGL_lose_context')?.loseContext(); }
-    return depth;
-  }
-  // A browser gives a page few contexts of WebGL, so that a surface that left the view gives its own back.
-  function putAway(figure) {
-    const entry = figures.get(figure);
-    if (entry.kind !== 'surface' || !entry.chart) return;
-    entry.chart.dispose();
-    entry.chart = null;
-    stale.add(figure);
-  }
-
   function draw(figure) {
     const entry = figures.get(figure), plot = figure.querySelector('.plot'), { width } = entry;
     entry.width = plot.clientWidth;
     stale.delete(figure);
-    if (entry.kind === 'surface' && !hasDepth()) {
-      // A text is no picture.
-      for (const name of ['role', 'aria-label']) plot.removeAttribute(name);
-      plot.replaceChildren(element('p', { class: 'absent' }, 'This browser has no WebGL, so that the surface cannot be drawn. The map next to it and the table show the same numbers.'));
-      return;
-    }
     if (entry.chart && entry.width !== width) entry.chart.resize();
     if (!entry.chart) {
-      entry.chart = echarts.init(plot, null, { renderer: entry.kind === 'surface' ? 'canvas' : 'svg' });
+      entry.chart = echarts.init(plot, null, { renderer: 'svg' });
       entry.chart.on('click', (event) => {
         if (event.data?.row !== undefined) location.hash = 'cell-' + (event.data.section ?? entry.section) + '-' + event.data.row;
         if (event.data?.part) goTo('part-' + entry.choice + '-' + event.data.part);
@@ -164,10 +141,6 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   }
 
-  function savePicture(name, url) {
-    element('a', { download: name, href: url }).click();
-  }
-
   function selection(figure, offered, first, what) {
     const select = element('select', { 'aria-label': what + ': choose' });
     offered.forEach((offer, i) => select.append(new Option([offer.group, offer.label].filter(Boolean).join(', '), i, i === first, i === first)));
@@ -190,10 +163,7 @@
     button('CSV', 'download the data', () => save(name() + '.csv', 'text/csv', Charts.csv(kind, data, data.sections[entry.section], entry.choice)));
     const plot = figure.querySelector('.plot');
     if (kind === 'overview') plot.style.height = 64 + 28 * Charts.mapped(data, entry.choice).length + 'px';
-    if (kind !== 'surface') button('SVG', 'download the picture', () => { if (!entry.chart) draw(figure); save(name() + '.svg', 'image/svg+xml', decodeURIComponent(entry.chart.getDataURL({ type: 'svg' }).split(',').slice(1).join(','))); });
-    else if (hasDepth()) button('PNG', 'download the picture', () => { if (!entry.chart) draw(figure); savePicture(name() + '.png', entry.chart.getDataURL({ type: 'png', pixelRatio: 2 })); });
-    // Turning is by dragging; the wheel scrolls the page.
-    if (kind === 'surface') for (const wheel of ['wheel', 'mousewheel']) plot.addEventListener(wheel, (event) => event.stopPropagation(), { capture: true, passive: true });
+    button('SVG', 'download the picture', () => { if (!entry.chart) draw(figure); save(name() + '.svg', 'image/svg+xml', decodeURIComponent(entry.chart.getDataURL({ type: 'svg' }).split(',').slice(1).join(','))); });
     stale.add(figure);
     new ResizeObserver(() => { if (entry.chart && plot.clientWidth && plot.clientWidth !== entry.width) { stale.add(figure); ask(); } }).observe(plot);
   }
@@ -238,7 +208,7 @@
   const seen = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
       if (isIntersecting) near.add(target);
-      else { near.delete(target); putAway(target); }
+      else near.delete(target);
     }
     ask();
   }, { rootMargin: '400px' });

@@ -28,6 +28,6 @@ pub use export::{
     SheetRows, csv, json, markdown, series_csv, series_json, series_markdown, series_text, sheets,
 };
 pub use html::{
-    IMAGES_BETWEEN, RunLine, dashboard_page, html, html_with_surfaces, images_page, runs_page, write_html,
+    IMAGES_BETWEEN, RunLine, dashboard_page, html, images_page, runs_page, write_html,
 };
 pub use terminal::{Screen, Style, ranks, summary, terminal, width as columns, wrap};

@@ -41,22 +41,14 @@ impl Figure<'_> {
     }
 }
 
-/// How to show a section.
-#[derive(Clone, Copy)]
-pub struct Shown {
-    /// With the surface of a sweep.
-    pub surfaces: bool,
-    /// Open from the beginning.
-    pub is_open: bool,
-}
-
-/// Writes findings, charts and tables of one section, which a reader opens from its heading.
+/// Writes findings, charts and tables of one section, which a reader opens from its heading unless it `is_open` from the
+/// beginning.
 pub fn article(
     out: &mut PageWriter<'_>,
     analysis: &Analysis,
     index: usize,
     section: &Section,
-    shown: Shown,
+    is_open: bool,
 ) -> io::Result<()> {
     let findings = || analysis.findings.iter().filter(move |found| found.section == Some(index));
     let about: Vec<&Sentence> = findings().filter(|found| !is_no_difference(found)).collect();
@@ -66,13 +58,13 @@ pub fn article(
     let numbers = format!("t{index}");
     let frame = html! {
         article.panel.folded id=(format!("s{index}")) data-tones=(tones.join(" ")) {
-            details open[shown.is_open] {
+            details open[is_open] {
                 summary { h3 { (section.title) } (gist(analysis, index)) }
                 @if !about.is_empty() {
                     (listed(about.into_iter(), &format!("{}: ", section.title), section.view != View::Load))
                 }
                 div.charts {
-                    @for figure in figures(analysis, index, section, &numbers, shown.surfaces) { (figure.place()) }
+                    @for figure in figures(analysis, index, section, &numbers) { (figure.place()) }
                 }
                 (CONTENT)
             }
@@ -113,7 +105,6 @@ fn figures<'a>(
     index: usize,
     section: &Section,
     numbers: &'a str,
-    surfaces: bool,
 ) -> Vec<Figure<'a>> {
     let has_ratio = section.rows.iter().any(|row| row.ratios.iter().any(Option::is_some));
     // The map of a single test is on the first screen.
@@ -153,14 +144,6 @@ fn figures<'a>(
                     "",
                 )
             }));
-            if surfaces && has_area(section) {
-                figures.push(figure(
-                    "surface",
-                    "Surface",
-                    "Height and colour: throughput, the same scale for all systems; or the difference of a pair in percent. Drag to turn it. The map is the reference: a slope hides what lies after it.",
-                    "tall",
-                ));
-            }
             figures.push(figure(
                 "throughput",
                 "Throughput",
@@ -187,7 +170,7 @@ fn figures<'a>(
     figures
 }
 
-/// True when both axes have two sizes or more; with fewer there is no surface.
+/// True when both axes have two sizes or more; with fewer there is no map.
 fn has_area(section: &Section) -> bool {
     let several = |axis: usize| {
         let mut values = section.rows.iter().map(|row| row.position.get(axis));

@@ -11,8 +11,6 @@ use serde_json::ser::{Formatter, Serializer};
 
 const STYLE: &str = include_str!("../../assets/report.css");
 const ECHARTS: &str = include_str!("../../assets/echarts/echarts-6.1.0.custom.min.js");
-/// The same library with the parts that draw surfaces; BSD-3-Clause (the README of its folder lists its sources).
-const ECHARTS_GL: &str = include_str!("../../assets/echarts/echarts-6.1.0-gl-2.1.0.custom.min.js");
 const CHARTS: [&str; 3] = [
     include_str!("../../assets/charts.js"),
     include_str!("../../assets/charts-evidence.js"),
@@ -121,8 +119,8 @@ impl PageWriter<'_> {
     }
 
     /// The library of charts.
-    pub fn library(&mut self, surfaces: bool) -> io::Result<()> {
-        self.script(&[if surfaces { ECHARTS_GL } else { ECHARTS }])
+    pub fn library(&mut self) -> io::Result<()> {
+        self.script(&[ECHARTS])
     }
 
     /// The script of the charts, followed by scripts that use it.

@@ -30,15 +30,11 @@ pub use dashboard_page::dashboard_page;
 pub use images::{IMAGES_BETWEEN, images_page};
 pub use runs_page::{RunLine, runs_page};
 
-const SURFACE: &str = include_str!("../../assets/charts-surface.js");
 const PAGE: &str = include_str!("../../assets/page.js");
 
 /// The page runs its own inline style and script, and loads nothing.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
-/// The library of surfaces writes sizes as expressions and evaluates them.
-const POLICY_GL: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; img-src data:";
 
 /// Renders the analysis as one HTML page.
 ///
@@ -50,32 +46,24 @@ const POLICY_GL: &str =
 ///
 /// The page is in memory as a whole; [`write_html`] writes one in pieces.
 pub fn html(analysis: &Analysis) -> String {
-    document_text(&frame(analysis, false), |out| page(out, analysis, false))
+    document_text(&frame(analysis), |out| page(out, analysis))
 }
 
-/// Renders the page of [`html`](fn@html) with a surface in three dimensions next to each map.
-///
-/// Surfaces need WebGL, and make the page larger by the library that draws them.
-pub fn html_with_surfaces(analysis: &Analysis) -> String {
-    document_text(&frame(analysis, true), |out| page(out, analysis, true))
+/// Writes the page of [`html`](fn@html) in pieces: that of a large run takes tens of megabytes.
+pub fn write_html(out: &mut dyn Write, analysis: &Analysis) -> io::Result<()> {
+    document(out, &frame(analysis), |out| page(out, analysis))
 }
 
-/// Writes the page of [`html`](fn@html), or that of [`html_with_surfaces`], in pieces: that of a large run takes tens of
-/// megabytes.
-pub fn write_html(out: &mut dyn Write, analysis: &Analysis, surfaces: bool) -> io::Result<()> {
-    document(out, &frame(analysis, surfaces), |out| page(out, analysis, surfaces))
-}
-
-fn frame(analysis: &Analysis, surfaces: bool) -> Document<'_> {
-    Document { title: title(analysis), policy: Some(if surfaces { POLICY_GL } else { POLICY }) }
+fn frame(analysis: &Analysis) -> Document<'_> {
+    Document { title: title(analysis), policy: Some(POLICY) }
 }
 
 fn title(analysis: &Analysis) -> &str {
     if analysis.title.is_empty() { "sharebench report" } else { &analysis.title }
 }
 
-fn page(out: &mut PageWriter<'_>, analysis: &Analysis, surfaces: bool) -> io::Result<()> {
-    let parts = parts(analysis, surfaces);
+fn page(out: &mut PageWriter<'_>, analysis: &Analysis) -> io::Result<()> {
+    let parts = parts(analysis);
     out.markup(&html! {
         (header(analysis, title(analysis)))
         nav aria-label="Parts of the report" {
@@ -90,10 +78,10 @@ fn page(out: &mut PageWriter<'_>, analysis: &Analysis, surfaces: bool) -> io::Re
         "\n"
     };
     out.within(&main, |out| parts.into_iter().try_for_each(|part| write_part(out, part)))?;
-    out.markup(&footer(analysis, surfaces))?;
+    out.markup(&footer(analysis))?;
     out.data(&ChartData(analysis))?;
-    out.library(surfaces)?;
-    out.charts(if surfaces { &[SURFACE, PAGE] } else { &[PAGE] })
+    out.library()?;
+    out.charts(&[PAGE])
 }
 
 fn write_part(out: &mut PageWriter<'_>, part: Part<'_>) -> io::Result<()> {
@@ -108,13 +96,11 @@ fn write_part(out: &mut PageWriter<'_>, part: Part<'_>) -> io::Result<()> {
     out.within(&frame, part.body)
 }
 
-fn footer(analysis: &Analysis, surfaces: bool) -> Markup {
+fn footer(analysis: &Analysis) -> Markup {
     let version = analysis.methods.first().map_or("", |method| method.version.as_str());
     html! {
         footer {
-            "Made by sharebench " (version) ". Charts by Apache ECharts 6.1.0 (Apache-2.0)"
-            @if surfaces { ", surfaces by ECharts GL 2.1.0 (BSD-3-Clause)" }
-            ". This page loads nothing from the network."
+            "Made by sharebench " (version) ". Charts by Apache ECharts 6.1.0 (Apache-2.0). This page loads nothing from the network."
         }
         "\n"
     }
@@ -134,7 +120,7 @@ fn short<'a>(markup: Markup) -> Body<'a> {
 }
 
 /// The parts that have any content.
-fn parts(analysis: &Analysis, surfaces: bool) -> Vec<Part<'_>> {
+fn parts(analysis: &Analysis) -> Vec<Part<'_>> {
     let contradictions = html! { div.panel { (sentences(analysis.contradictions.iter())) } };
     let differ = if analysis.comparisons.is_empty() { "Each test" } else { "Where they differ" };
     let open = !analysis.not_resolved.is_empty() || !analysis.left_out.is_empty();
@@ -147,9 +133,9 @@ fn parts(analysis: &Analysis, surfaces: bool) -> Vec<Part<'_>> {
             "Contradictions",
             (!analysis.contradictions.is_empty()).then(|| short(contradictions)),
         ),
-        ("users", "Users", "Users it carries", view_part(analysis, View::Load, surfaces)),
-        ("differ", "Tests", differ, view_part(analysis, View::Sweep, surfaces)),
-        ("depth", "Depth", "Queue depth", view_part(analysis, View::Depth, surfaces)),
+        ("users", "Users", "Users it carries", view_part(analysis, View::Load)),
+        ("differ", "Tests", differ, view_part(analysis, View::Sweep)),
+        ("depth", "Depth", "Queue depth", view_part(analysis, View::Depth)),
         ("why", "Causes", "Why: caches and settings", why(analysis)),
         ("tails", "Tails", "Tails", tails(analysis)),
         ("cost", "Cost", "What it costs", cost(analysis)),
@@ -162,7 +148,7 @@ fn parts(analysis: &Analysis, surfaces: bool) -> Vec<Part<'_>> {
     with_content.collect()
 }
 
-fn view_part(analysis: &Analysis, view: View, surfaces: bool) -> Option<Body<'_>> {
+fn view_part(analysis: &Analysis, view: View) -> Option<Body<'_>> {
     let sections: Vec<_> =
         analysis.sections.iter().enumerate().filter(|(_, section)| section.view == view).collect();
     if sections.is_empty() {
@@ -175,7 +161,7 @@ fn view_part(analysis: &Analysis, view: View, surfaces: bool) -> Option<Body<'_>
         // Without a map above, the only test is the first chart.
         let is_open = sections.len() == 1 && mapped(analysis).is_empty();
         for (index, section) in sections {
-            article(out, analysis, index, section, Shown { surfaces, is_open })?;
+            article(out, analysis, index, section, is_open)?;
         }
         out.markup(&without_difference(analysis, view))
     }))

@@ -31,7 +31,7 @@ impl RunLine {
 }
 
 /// The runs whose number, title, state or targets contain every word of `filter`, newest first. Links are relative to the
-/// page: `report?run=N`, with several `run` for a comparison, and `surfaces=yes` for surfaces next to the maps.
+/// page: `report?run=N`, with several `run` for a comparison.
 pub fn runs_page(store: &str, runs: &[RunLine], filter: &str) -> String {
     let words: Vec<String> = filter.to_lowercase().split_whitespace().map(str::to_owned).collect();
     let found: Vec<&RunLine> = runs.iter().rev().filter(|run| run.matches(&words)).collect();
@@ -51,8 +51,6 @@ pub fn runs_page(store: &str, runs: &[RunLine], filter: &str) -> String {
                 (table(&found))
                 p {
                     button { "Compare the chosen runs" }
-                    " "
-                    label { input type="checkbox" name="surfaces" value="yes"; " with surfaces" }
                     " The run with the lower number is the baseline."
                 }
             }

@@ -27,7 +27,6 @@ pub const REPORT_HELP: &str = "Examples:
   sharebench report last -o nas.xlsx                 # the file extension selects the format
   sharebench report last --format md
   sharebench report last --images slides             # each chart as SVG and PNG
-  sharebench report 1 2 -o nas.html --surfaces       # with 3-D surfaces as in IOzone plots
   sharebench report --serve                          # all runs of the results database, in the browser
 
 docs/reports.md explains each chart.";
@@ -45,9 +44,6 @@ pub struct ReportArgs {
     /// Format of the report [default: by the file extension, or html].
     #[arg(long, value_enum)]
     pub format: Option<ReportFormat>,
-    /// Add a 3-D surface next to each map of file sizes and record sizes; the page grows by 0.5 MB.
-    #[arg(long)]
-    pub surfaces: bool,
     /// Also write each chart as SVG and PNG to DIR; needs Chromium.
     #[arg(long, value_name = "DIR")]
     pub images: Option<PathBuf>,
@@ -56,7 +52,7 @@ pub struct ReportArgs {
     pub browser: Option<PathBuf>,
     /// Serve all runs of the results database as web pages: filter, select, compare, open. Read-only; loopback addresses only.
     #[cfg(feature = "pages")]
-    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", conflicts_with_all = ["runs", "output", "format", "surfaces", "images"])]
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", conflicts_with_all = ["runs", "output", "format", "images"])]
     pub serve: Option<SocketAddr>,
     #[command(flatten)]
     pub database: DatabaseFlags,
@@ -92,9 +88,6 @@ pub fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
             "--output: html and xlsx need a file; or use --format text, md, json or csv",
         ));
     }
-    if args.surfaces && format != ReportFormat::Html {
-        return Err(Failure::usage("--surfaces: only the html format has surfaces"));
-    }
     let runs = args.runs.iter().map(|run| load(run, &args.database.db)).collect::<Result<Vec<_>, _>>()?;
     let analysis = analyse_loaded(runs)?;
     let mut summary = String::new();
@@ -107,7 +100,7 @@ pub fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
         None if binary => return Err(Failure::usage("--output: html and xlsx need a file")),
         None => return print_bytes(&rendered(&analysis, format)?),
         Some(path) => {
-            write(path, &analysis, format, args.surfaces)?;
+            write(path, &analysis, format)?;
             summary = format!("{summary}report: {}\n", path.display());
         }
     }
@@ -159,9 +152,9 @@ fn workbook(analysis: &Analysis) -> Result<Vec<u8>, Failure> {
 }
 
 /// Writes the file of --output.
-fn write(path: &Path, analysis: &Analysis, format: ReportFormat, surfaces: bool) -> Result<(), Failure> {
+fn write(path: &Path, analysis: &Analysis, format: ReportFormat) -> Result<(), Failure> {
     let written = if format == ReportFormat::Html {
-        files::write_with(path, |out| write_html(out, analysis, surfaces))
+        files::write_with(path, |out| write_html(out, analysis))
     } else {
         files::write(path, &rendered(analysis, format)?)
     };

@@ -11,7 +11,7 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
-use sharebench_report::{RunLine, html, html_with_surfaces, runs_page};
+use sharebench_report::{RunLine, html, runs_page};
 use sharebench_results::{RunId, Store, StoreError};
 
 use crate::commands::runs::steps;
@@ -69,13 +69,12 @@ async fn list(State(pages): State<Arc<Pages>>, Query(parameters): Parameters) ->
 async fn report(State(pages): State<Arc<Pages>>, Query(parameters): Parameters) -> Response {
     let ids = parameters.iter().filter(|(name, _)| name == "run");
     let ids: Option<Vec<i64>> = ids.map(|(_, id)| id.parse().ok().filter(|id| *id > 0)).collect();
-    let surfaces = parameters.iter().any(|(name, _)| name == "surfaces");
     let Some(ids) = ids.filter(|ids| (1..=MAX_RUNS).contains(&ids.len())) else {
         return refusal(StatusCode::BAD_REQUEST, "Select one to eight runs by their numbers.");
     };
     let made = tokio::task::spawn_blocking(move || {
         let _turn = pages.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        page(&pages.database, &ids, surfaces)
+        page(&pages.database, &ids)
     });
     match made.await {
         Ok(Ok(page)) => Html(page).into_response(),
@@ -84,11 +83,11 @@ async fn report(State(pages): State<Arc<Pages>>, Query(parameters): Parameters) 
     }
 }
 
-fn page(database: &Path, ids: &[i64], surfaces: bool) -> Result<String, StoreError> {
+fn page(database: &Path, ids: &[i64]) -> Result<String, StoreError> {
     let store = Store::open_read_only(database)?;
     let runs = ids.iter().map(|id| load_from(&store, RunId(*id))).collect::<Result<Vec<_>, _>>()?;
     let analysis = analyse_loaded(runs)?;
-    Ok(if surfaces { html_with_surfaces(&analysis) } else { html(&analysis) })
+    Ok(html(&analysis))
 }
 
 /// An error of the results database, with the name of the file.
