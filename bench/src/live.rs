@@ -26,12 +26,12 @@ pub fn measure(table: &mut Table, scratch: &Path, time: Duration) -> Result<(), 
     let sample = time.as_millis().div_ceil(u128::from(REPETITIONS) * 2).max(1);
     let load = |users: u32, think: &str| {
         format!(
-            "load null:// --no-verify --users {users} --think {think} --scale 1MB --block 4KiB --warm-up 100ms --measure {}ms",
+            "load null:// --verify off --users {users} --think {think} --scale 1MB --block 4KiB --warm-up 100ms --measure {}ms",
             time.as_millis()
         )
     };
     let sweep = format!(
-        "sweep null:// --no-verify --file-sizes 1MiB --record-sizes 4KiB,64KiB --tests random-read \
+        "sweep null:// --verify off --file-sizes 1MiB --record-sizes 4KiB,64KiB --tests random-read \
          --repetitions {REPETITIONS} --min-sample-time {sample}ms"
     );
     println!("\n### The live view on a terminal and in an open page, compared with --quiet\n");

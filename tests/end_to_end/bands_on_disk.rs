@@ -216,7 +216,7 @@ fn every_cell() {
     );
     println!("|---|---|---:|---:|---|---:|---:|---|---:|");
     let sweep =
-        ["--file-sizes", "256MiB", "--tests", "read,random-read", "--cache-probes", "128MiB", "--no-verify"];
+        ["--file-sizes", "256MiB", "--tests", "read,random-read", "--cache-probes", "128MiB", "--verify", "off"];
     let mut score = Score::default();
     for smb in [true, false] {
         for (storage, read_ahead, kept) in grid() {

@@ -19,7 +19,7 @@ pub fn base(title: &str, targets: &[TypedTarget], flags: &PlanFlags) -> Result<P
     Ok(Plan {
         title: Some(flags.title.clone().unwrap_or_else(|| title.to_owned())),
         seed: Some(flags.seed.unwrap_or_else(new_seed)),
-        verify: if flags.no_verify { Some(Verify::Off) } else { flags.verify },
+        verify: flags.verify,
         timeout: flags.timeout,
         pre_step_cmd: flags.pre_step_cmd.clone(),
         link: flags.link,

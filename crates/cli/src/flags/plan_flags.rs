@@ -22,9 +22,6 @@ pub struct PlanFlags {
     /// Verify the data of reads: stamps (one per 512 bytes), full or off [default: stamps].
     #[arg(long, value_name = "MODE", value_parser = verify, help_heading = heading::WORKLOAD)]
     pub verify: Option<Verify>,
-    /// Same as --verify off.
-    #[arg(long, conflicts_with = "verify", help_heading = heading::WORKLOAD)]
-    pub no_verify: bool,
     /// Run COMMAND with `sh -c` on this machine before each step, for example to remount or to drop caches: 'umount /mnt
     /// && mount /mnt'. No file is open and no session exists while it runs.
     #[arg(long, value_name = "COMMAND", help_heading = heading::CACHES)]
