@@ -9,12 +9,9 @@ use sharebench_ncp::client::{
 use sharebench_ncp::wire::DosTime;
 use sharebench_ncp::wire::dos::access;
 use sharebench_ncp::wire::name_space::space;
-use sharebench_ncp::wire::synchronization::{
-    ClearFile, ClearFileSet, ClearLogicalRecord, ClearLogicalRecordSet, CloseSemaphore, CloseSemaphoreNew,
-    ExamineSemaphore, ExamineSemaphoreNew, LockFileSet, LockFileSetNew, LockLogicalRecordSet,
-    LockLogicalRecordSetNew, LogFile, LogFileNew, LogLogicalRecord, LogLogicalRecordNew, OpenSemaphore,
-    OpenSemaphoreNew, OpenedSemaphore, ReleaseFile, ReleaseFileSet, ReleaseLogicalRecord,
-    ReleaseLogicalRecordSet, SignalSemaphore, SignalSemaphoreNew, WaitOnSemaphore, WaitOnSemaphoreNew,
+use sharebench_ncp::wire::semaphore::{
+    CloseSemaphore, CloseSemaphoreNew, ExamineSemaphore, ExamineSemaphoreNew, OpenSemaphore, OpenSemaphoreNew,
+    OpenedSemaphore, SignalSemaphore, SignalSemaphoreNew, WaitOnSemaphore, WaitOnSemaphoreNew,
 };
 use sharebench_ncp::wire::{Codec, Pstr, Request};
 use sharebench_tests::{Capture, Served, Sharebench, Smbd, needs};
@@ -80,30 +77,11 @@ fn two_clients_lock_and_share_a_file_and_tshark_parses_their_packets() {
     assert_eq!(known.modified().unwrap(), std::time::UNIX_EPOCH + Duration::from_secs(951_782_400));
 }
 
-/// Every call of file sets, logical records and semaphores, in the classic and the newer form.
-fn synchronization_calls(path: &str, name: &[u8], handle: u32) -> Vec<Request<'static>> {
-    let path = Pstr::new(path.to_owned().leak().as_bytes()).unwrap();
+/// Every call on an open semaphore, in the classic and the newer form.
+fn semaphore_calls(name: &[u8], handle: u32) -> Vec<Request<'static>> {
     let name = Pstr::new(name.to_owned().leak()).unwrap();
-    let flag = 1;
     let timeout = 0;
-    let directory = 0;
     vec![
-        LogFile { directory, flag, timeout, path }.into(),
-        ReleaseFile { directory, path }.into(),
-        LogFileNew { directory, flag, timeout, path }.into(),
-        LockFileSet { timeout }.into(),
-        LockFileSetNew { timeout }.into(),
-        ReleaseFileSet { flag }.into(),
-        ClearFile { directory, path }.into(),
-        ClearFileSet { flag }.into(),
-        LogLogicalRecord { flag, timeout, name }.into(),
-        ReleaseLogicalRecord { name }.into(),
-        LogLogicalRecordNew { flag, timeout, name }.into(),
-        LockLogicalRecordSet { flag, timeout }.into(),
-        LockLogicalRecordSetNew { flag, timeout }.into(),
-        ReleaseLogicalRecordSet { flag }.into(),
-        ClearLogicalRecord { name }.into(),
-        ClearLogicalRecordSet { flag }.into(),
         ExamineSemaphore { handle }.into(),
         WaitOnSemaphore { handle, timeout }.into(),
         SignalSemaphore { handle }.into(),
@@ -117,26 +95,23 @@ fn synchronization_calls(path: &str, name: &[u8], handle: u32) -> Vec<Request<'s
 }
 
 #[test]
-fn tshark_parses_the_calls_of_file_sets_logical_records_and_semaphores() {
+fn tshark_parses_the_calls_of_semaphores() {
     needs!(Capture::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
-    fs::write(served.directory().join("FILE"), b"locked").unwrap();
     let capture = Capture::start_with_datagrams(served.ncp_port).unwrap();
     block_on(async {
         let mut one = client(&served).await;
         let open = OpenSemaphore { value: 1, name: Pstr::new(b"NAME").unwrap() }.into();
         let opened = OpenedSemaphore::decode(one.call("open", &open).await.unwrap()).unwrap();
-        for call in synchronization_calls("SHARE:FILE", b"NAME", opened.handle) {
+        for call in semaphore_calls(b"NAME", opened.handle) {
             one.call("call", &call).await.unwrap_or_else(|error| panic!("{call:?}: {error}"));
         }
         one.disconnect().await.unwrap();
     });
     let captured = capture.stop().unwrap();
     let seen = captured.ncp_requests().unwrap();
-    let plain = [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0x69, 0x6A, 0x6B, 0x6C].map(|code| (code, 0));
-    let sub = [0x20, 0x6F].into_iter().flat_map(|code| (0..5).map(move |sub| (code, sub)));
-    for call in plain.into_iter().chain(sub) {
+    for call in [0x20, 0x6F].into_iter().flat_map(|code| (0..5).map(move |sub| (code, sub))) {
         assert_eq!(seen.get(&call), Some(&1), "{call:02x?} of {seen:02x?}");
     }
     assert_eq!(captured.ncp_oddities().unwrap(), (0, 0), "malformed, replies without request");

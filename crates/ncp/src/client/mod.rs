@@ -28,9 +28,9 @@ mod session;
 mod simulated_link;
 #[cfg(test)]
 mod simulation_tests;
-mod synchronization;
+mod semaphores;
 #[cfg(test)]
-mod synchronization_tests;
+mod semaphore_tests;
 #[cfg(test)]
 mod tests;
 mod transport;
@@ -49,5 +49,5 @@ pub use names::{Access, EntryInfo, Path, VolumeSpace};
 pub use options::{BurstOptions, Counts, LargePackets, Login, MAX_BUFFER, MIN_BUFFER, Negotiation, Options};
 pub use probing::ProbeResult;
 pub use searches::Search;
-pub use synchronization::Semaphore;
+pub use semaphores::Semaphore;
 pub use transport::Transport;

@@ -1,14 +1,12 @@
-//! File sets, logical records and semaphores of two clients over a link that loses, repeats, delays and reorders
-//! packets.
+//! Semaphores of two clients over a link that loses, repeats, delays and reorders packets.
 
 use std::time::Duration;
 
 use super::simulated_link::{Link, login};
-use super::tests::path;
 use super::*;
 use crate::security::level::Level;
 use crate::server::Peer;
-use crate::wire::synchronization::{ClearFileSet, ClearLogicalRecordSet, SignalSemaphore};
+use crate::wire::semaphore::SignalSemaphore;
 use crate::wire::{Completion, Request, TransportKind};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -36,25 +34,8 @@ fn later(one: &mut Client<Link>, other: &mut Client<Link>, request: &Request<'_>
 }
 
 #[test]
-fn waits_for_files_names_and_semaphores_are_granted_once() {
+fn waits_for_semaphores_are_granted_once() {
     for seed in 0..200 {
-        block_on(async {
-            let (mut one, mut other) = two(seed);
-            let pause = Duration::from_millis(3 * seed);
-            let (file, _) = one.open(&path("SYS:F"), Access::Create, false).await.unwrap();
-            one.close(file).await.unwrap();
-            assert!(one.log_file("SYS:F", Some(Lock::Exclusive), Duration::ZERO).await.unwrap());
-            later(&mut one, &mut other, &ClearFileSet { flag: 0 }.into(), pause);
-            assert!(other.log_file("SYS:F", Some(Lock::Exclusive), PATIENCE).await.unwrap(), "seed {seed}");
-        });
-        block_on(async {
-            let (mut one, mut other) = two(seed);
-            let pause = Duration::from_millis(3 * seed);
-            assert!(one.log_record(b"NAME", Some(Lock::Shared), Duration::ZERO).await.unwrap());
-            assert!(other.log_record(b"NAME", None, Duration::ZERO).await.unwrap());
-            later(&mut one, &mut other, &ClearLogicalRecordSet { flag: 0 }.into(), pause);
-            assert!(other.lock_record_set(Lock::Exclusive, PATIENCE).await.unwrap(), "seed {seed}");
-        });
         block_on(async {
             let (mut one, mut other) = two(seed);
             let pause = Duration::from_millis(3 * seed);
@@ -72,27 +53,9 @@ fn waits_for_files_names_and_semaphores_are_granted_once() {
 }
 
 #[test]
-fn client_releases_files_names_and_semaphores() {
-    let (mut one, mut other) = two(1);
+fn client_releases_semaphores() {
+    let (mut one, _) = two(1);
     block_on(async {
-        let (file, _) = one.open(&path("SYS:F"), Access::Create, false).await.unwrap();
-        one.close(file).await.unwrap();
-        let exclusive = Some(Lock::Exclusive);
-        for forget in [false, true] {
-            assert!(one.log_file("SYS:F", None, Duration::ZERO).await.unwrap());
-            assert!(one.lock_file_set(Duration::ZERO).await.unwrap());
-            assert!(!other.log_file("SYS:F", exclusive, Duration::ZERO).await.unwrap());
-            one.release_file("SYS:F", forget).await.unwrap();
-            assert!(other.log_file("SYS:F", exclusive, Duration::ZERO).await.unwrap());
-            other.release_file_set(true).await.unwrap();
-            assert!(one.log_record(b"N", exclusive, Duration::ZERO).await.unwrap());
-            assert!(!other.log_record(b"N", exclusive, Duration::ZERO).await.unwrap());
-            one.release_record(b"N", forget).await.unwrap();
-            assert!(other.log_record(b"N", exclusive, Duration::ZERO).await.unwrap());
-            other.release_record_set(true).await.unwrap();
-            one.release_record_set(forget).await.unwrap();
-            one.release_file_set(forget).await.unwrap();
-        }
         let (semaphore, _) = one.open_semaphore(b"S", 127).await.unwrap();
         let refused = one.signal_semaphore(semaphore).await;
         let Err(ClientError::Refused { completion: Completion::OutOfDiskSpace, .. }) = refused else {

@@ -7,7 +7,6 @@ use super::bursts::ServerBurst;
 use super::connection_table::ConnectionSlot;
 use super::lock_tables::{LockTables, WaitingRequests};
 use super::locks::PendingLock;
-use super::logical_records::LogicalRecordLog;
 use super::login_throttle::LoginSource;
 use super::record_log::RecordLog;
 use super::semaphores::SemaphoreHandles;
@@ -104,8 +103,6 @@ pub struct Connection {
     pub wait: Option<PendingLock>,
     /// Logged and locked byte ranges of open files, and whole files.
     pub records: RecordLog,
-    /// Logged and locked logical records.
-    pub logical_records: LogicalRecordLog,
     /// Open semaphores.
     pub semaphores: SemaphoreHandles,
     /// The waiting requests of all connections.
@@ -151,7 +148,6 @@ impl Connection {
             signer: None,
             wait: None,
             records,
-            logical_records: LogicalRecordLog::new(Arc::clone(&locks.logical_records), owner),
             semaphores: SemaphoreHandles::new(Arc::clone(&locks.semaphores)),
             waiting: Arc::clone(&locks.waiting),
             files: BTreeMap::new(),
@@ -303,8 +299,7 @@ impl Connection {
 
     /// Ends a task: releases its files, locks, semaphores and temporary handles.
     pub fn end_task(&mut self, task: u8) {
-        self.records.end_task(task);
-        self.logical_records.release_set(task, true);
+        self.records.release_set(task, true);
         self.semaphores.end_task(task);
         self.close_those(|file| file.task == task);
         self.handles.retain(|_, (_, owner)| *owner != Some(task));
@@ -317,7 +312,6 @@ impl Connection {
         self.wait = None;
         // Locks before files: each lock belongs to an open file.
         self.records.clear();
-        self.logical_records.clear();
         self.semaphores.clear();
         self.close_those(|_| true);
         self.handles.clear();

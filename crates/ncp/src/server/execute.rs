@@ -10,7 +10,7 @@ use super::names::NameSpace;
 use super::paths::ResolvedPath;
 use super::volume::{Volume, VolumeResult};
 use super::{
-    Environment, Shared, account, attributes, bindery_calls, bursts, directories, lock, synchronization,
+    Environment, Shared, account, attributes, bindery_calls, bursts, directories, lock, semaphore_calls,
     volumes,
 };
 use crate::wire::TransportKind;
@@ -373,7 +373,7 @@ fn in_name_spaces<V: Volume>(
             NameSpaces::put(&NameSpaces { count: ids.len() as u16, ids }, out);
             Ok(())
         }
-        _ => synchronization::execute(shared, connection, context, request, out),
+        _ => semaphore_calls::execute(connection, context, request, out),
     }
 }
 

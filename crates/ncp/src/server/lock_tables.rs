@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::logical_records::LogicalRecordTable;
 use super::open_files::OpenFileTable;
 use super::options::Environment;
 use super::semaphores::SemaphoreTable;
@@ -60,7 +59,6 @@ impl Drop for WaiterGuard {
 #[derive(Debug, Clone, Default)]
 pub struct LockTables {
     pub open_files: Arc<OpenFileTable>,
-    pub logical_records: Arc<LogicalRecordTable>,
     pub semaphores: Arc<SemaphoreTable>,
     pub waiting: Arc<WaitingRequests>,
     pub budget: StateBudget,
@@ -74,7 +72,6 @@ impl LockTables {
             Arc::new(WaitingRequests { environment: Some(environment), ..WaitingRequests::default() });
         Self {
             open_files: Arc::new(OpenFileTable::new(Arc::clone(&waiting), budget.clone())),
-            logical_records: Arc::new(LogicalRecordTable::new(Arc::clone(&waiting), budget.clone())),
             semaphores: Arc::new(SemaphoreTable::new(Arc::clone(&waiting), budget.clone())),
             waiting,
             budget,

@@ -6,10 +6,9 @@ use std::time::Duration;
 use super::connection::Connection;
 use super::execute::CallContext;
 use super::lock_tables::WaiterGuard;
-use super::logical_records::LogicalTarget;
 use super::open_files::ByteRange;
 use super::packet::Packet;
-use super::record_log::{LockTarget, LogKind, LoggedRange};
+use super::record_log::{LockTarget, LoggedRange};
 use super::semaphores::SemaphoreTicket;
 use super::volume::{Volume, VolumeResult};
 use super::{Environment, Peer, Server, answer, lock};
@@ -31,10 +30,8 @@ const BUSY: Duration = Duration::from_millis(10);
 /// What a request locks, or waits for.
 #[derive(Debug)]
 pub enum LockGoal {
-    /// Byte ranges or files, shared or not.
+    /// Byte ranges, shared or not.
     Records(LockTarget, bool),
-    /// Logical records, shared or not.
-    Logical(LogicalTarget, bool),
     /// A unit of a semaphore.
     Semaphore(SemaphoreTicket),
 }
@@ -44,7 +41,6 @@ impl LockGoal {
     fn attempt(&self, connection: &mut Connection) -> VolumeResult<bool> {
         match self {
             Self::Records(target, shared) => connection.records.lock(*target, *shared),
-            Self::Logical(target, shared) => connection.logical_records.lock(target, *shared),
             Self::Semaphore(ticket) => Ok(ticket.take()),
         }
     }
@@ -114,11 +110,11 @@ pub fn execute(
         Request::ReleaseLarge(call) => give_up(connection, call.file, (call.start, call.length), false),
         Request::ClearLarge(call) => give_up(connection, call.file, (call.start, call.length), true),
         Request::ReleaseRecordSet(_) => {
-            connection.records.release_set(context.task, LogKind::Ranges, false);
+            connection.records.release_set(context.task, false);
             Ok(())
         }
         Request::ClearRecordSet(_) => {
-            connection.records.release_set(context.task, LogKind::Ranges, true);
+            connection.records.release_set(context.task, true);
             Ok(())
         }
         _ => Err(Completion::UnknownFunction),
@@ -127,7 +123,7 @@ pub fn execute(
 
 /// All ranges that the task has logged; the flag selects shared or exclusive locks.
 const fn set(context: &CallContext<'_>, flag: u8) -> LockGoal {
-    LockGoal::Records(LockTarget::Set(context.task, LogKind::Ranges), flag == flag::SHARED)
+    LockGoal::Records(LockTarget::Set(context.task), flag == flag::SHARED)
 }
 
 fn lock_range(

@@ -25,7 +25,6 @@ mod lock_tables;
 #[cfg(test)]
 mod lock_tests;
 mod locks;
-mod logical_records;
 mod login_throttle;
 mod memory;
 pub mod names;
@@ -36,9 +35,9 @@ mod paths;
 mod record_log;
 mod semaphores;
 mod state_budget;
-mod synchronization;
+mod semaphore_calls;
 #[cfg(test)]
-mod synchronization_tests;
+mod semaphore_tests;
 #[cfg(test)]
 mod tests;
 pub mod volume;

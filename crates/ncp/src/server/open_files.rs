@@ -18,9 +18,6 @@ const MAX_RECORDS: usize = 2048;
 /// Identity of a connection, unique in the life of the server.
 pub type OwnerId = u64;
 
-/// The number in place of a file handle in the lock on a whole file, which needs no open file. No handle has it.
-pub const WHOLE_FILE: u32 = 0;
-
 /// A range of bytes, from the first to the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByteRange {
@@ -29,9 +26,6 @@ pub struct ByteRange {
 }
 
 impl ByteRange {
-    /// All bytes of a file.
-    pub const ALL: Self = Self { first: 0, last: u64::MAX };
-
     /// A range that is not empty; a range beyond 64 bits ends at the largest offset.
     pub const fn new(start: u64, length: u64) -> Option<Self> {
         if length == 0 {
@@ -51,7 +45,7 @@ impl ByteRange {
 pub struct RecordLock {
     /// Connection that holds it.
     pub owner: OwnerId,
-    /// Number of the file handle that locked it, or [`WHOLE_FILE`].
+    /// Number of the file handle that locked it.
     pub file: u32,
     /// The locked range.
     pub bytes: ByteRange,
@@ -143,16 +137,6 @@ impl FileUse {
         }
     }
 
-    /// True when another connection has locked the whole file and thereby denies this open. A shared lock denies
-    /// writing only.
-    fn is_locked_against(&self, owner: OwnerId, bits: u16) -> bool {
-        let writes = bits & access::WRITE != 0;
-        let bars = |record: &RecordLock| {
-            record.file == WHOLE_FILE && record.owner != owner && (writes || !record.shared)
-        };
-        self.records.iter().any(bars)
-    }
-
     fn is_unused(&self) -> bool {
         self.owners.is_empty() && self.records.is_empty()
     }
@@ -200,7 +184,7 @@ impl OpenFileTable {
     pub fn open(&self, place: VolumeNode, owner: OwnerId, bits: u16) -> VolumeResult<()> {
         let mut files = lock(&self.files);
         let uses = files.entry(place).or_default();
-        if uses.clashes(owner, bits) || uses.is_locked_against(owner, bits) {
+        if uses.clashes(owner, bits) {
             return Err(Completion::FileInUse);
         }
         uses.add(owner, bits);
@@ -342,24 +326,6 @@ mod tests {
         assert!(clashes(compatible, (2, READ)) && clashes(READ, (2, compatible)));
         let reading = READ | access::COMPATIBILITY;
         assert!(!clashes(reading, (2, READ)) && clashes(reading, (2, BOTH)));
-    }
-
-    #[test]
-    fn lock_on_a_whole_file_denies_opens_of_other_connections() {
-        let open_files = OpenFileTable::default();
-        let whole = |owner, shared| RecordLock { owner, file: WHOLE_FILE, bytes: ByteRange::ALL, shared };
-        for shared in [false, true] {
-            assert_eq!(open_files.lock(&[(FILE, whole(1, shared))]), Ok(true));
-            assert_eq!(open_files.open(FILE, 1, BOTH), Ok(()));
-            assert_eq!(open_files.open(FILE, 2, BOTH), Err(Completion::FileInUse));
-            assert_eq!(open_files.open(FILE, 2, READ).is_ok(), shared);
-            assert_eq!(open_files.may_discard(FILE, 2), Err(Completion::FileInUse));
-            assert_eq!(open_files.lock(&[record(2, 7, 1, false)]), Ok(false));
-            open_files.close(FILE, 1, BOTH);
-            open_files.close(FILE, 2, READ);
-            open_files.unlock(FILE, &whole(1, shared));
-        }
-        assert!(open_files.is_empty());
     }
 
     #[test]

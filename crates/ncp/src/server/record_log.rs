@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::connection::VolumeNode;
-use super::open_files::{ByteRange, OpenFileTable, OwnerId, RecordLock, WHOLE_FILE};
+use super::open_files::{ByteRange, OpenFileTable, OwnerId, RecordLock};
 use super::state_budget::StateCharge;
 use super::volume::VolumeResult;
 use crate::wire::Completion;
@@ -16,7 +16,7 @@ const MAX_LOGGED: usize = 256;
 pub struct LoggedRange {
     /// The file.
     pub place: VolumeNode,
-    /// Number of the file handle, or [`WHOLE_FILE`].
+    /// Number of the file handle.
     pub file: u32,
     /// The range.
     pub bytes: ByteRange,
@@ -24,28 +24,6 @@ pub struct LoggedRange {
     pub task: u8,
     /// The lock on it, if it is locked.
     pub held: Option<RecordLock>,
-}
-
-/// The two logs of a task: byte ranges of open files, and whole files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogKind {
-    Ranges,
-    Files,
-}
-
-impl LoggedRange {
-    /// The lock of a task on a whole file.
-    pub const fn whole(place: VolumeNode, task: u8) -> Self {
-        Self { place, file: WHOLE_FILE, bytes: ByteRange::ALL, task, held: None }
-    }
-
-    const fn kind(&self) -> LogKind {
-        if self.file == WHOLE_FILE { LogKind::Files } else { LogKind::Ranges }
-    }
-
-    fn is_in(&self, task: u8, kind: LogKind) -> bool {
-        self.task == task && self.kind() == kind
-    }
 }
 
 /// Bytes of a logged range and of its lock, of which vectors may have room for twice as many.
@@ -56,11 +34,11 @@ const RANGE_BYTES: usize = 2 * (size_of::<LoggedRange>() + size_of::<RecordLock>
 pub enum LockTarget {
     /// One range.
     Range(LoggedRange),
-    /// All ranges or all files that a task has logged.
-    Set(u8, LogKind),
+    /// All ranges that a task has logged.
+    Set(u8),
 }
 
-/// The byte ranges and whole files that one connection has logged, at most 256, and the locks that it holds on them.
+/// The byte ranges that one connection has logged, at most 256, and the locks that it holds on them.
 /// Dropping the connection releases all of them.
 #[derive(Debug)]
 pub struct RecordLog {
@@ -121,11 +99,11 @@ impl RecordLog {
                 let at = self.index_of(range)?;
                 at..at + 1
             }
-            LockTarget::Set(..) => 0..before,
+            LockTarget::Set(_) => 0..before,
         };
         let wants = |logged: &LoggedRange| match goal {
             LockTarget::Range(_) => true,
-            LockTarget::Set(task, kind) => logged.is_in(task, kind),
+            LockTarget::Set(task) => logged.task == task,
         };
         let owner = self.owner;
         let record = |of: &LoggedRange| RecordLock { owner, file: of.file, bytes: of.bytes, shared };
@@ -172,14 +150,9 @@ impl RecordLog {
         Ok(())
     }
 
-    /// Unlocks all ranges or all files of a task; `forget` also removes them from the log.
-    pub fn release_set(&mut self, task: u8, kind: LogKind, forget: bool) {
-        self.release_those(|logged| logged.is_in(task, kind), forget);
-    }
-
-    /// Releases everything that a task has logged.
-    pub fn end_task(&mut self, task: u8) {
-        self.release_those(|logged| logged.task == task, true);
+    /// Unlocks all ranges of a task; `forget` also removes them from the log.
+    pub fn release_set(&mut self, task: u8, forget: bool) {
+        self.release_those(|logged| logged.task == task, forget);
     }
 
     /// Releases the ranges of a closed file.
@@ -239,7 +212,7 @@ mod tests {
         assert!(other.logged.is_empty());
         assert_eq!(one.lock(LockTarget::Range(range(1, 0, 100, 1)), true), Ok(true), "made shared");
         assert_eq!(other.lock(LockTarget::Range(range(1, 99, 1, 1)), true), Ok(true));
-        assert_eq!(one.lock(LockTarget::Set(1, LogKind::Ranges), false), Ok(false));
+        assert_eq!(one.lock(LockTarget::Set(1), false), Ok(false));
         assert_eq!(one.logged[0].held.map(|held| held.shared), Some(true), "and still is");
         one.release(FILE, 1, bytes, false).unwrap();
         one.release(FILE, 1, bytes, true).unwrap();
@@ -255,21 +228,17 @@ mod tests {
         for (file, start, task) in [(1, 0, 1), (1, 10, 2), (2, 20, 1)] {
             one.log(range(file, start, 10, task)).unwrap();
         }
-        assert_eq!(one.lock(LockTarget::Set(1, LogKind::Ranges), false), Ok(true));
+        assert_eq!(one.lock(LockTarget::Set(1), false), Ok(true));
         assert_eq!(
             one.logged.iter().map(|logged| logged.held.is_some()).collect::<Vec<_>>(),
             [true, false, true]
         );
         one.close(2);
-        one.release_set(1, LogKind::Ranges, false);
+        one.release_set(1, false);
         assert!(open_files.is_empty());
-        one.release_set(2, LogKind::Ranges, true);
+        one.release_set(2, true);
         assert_eq!(one.logged.len(), 1);
-        one.log(LoggedRange::whole(FILE, 1)).unwrap();
-        assert_eq!(one.lock(LockTarget::Set(1, LogKind::Files), false), Ok(true));
-        one.release_set(1, LogKind::Ranges, true);
-        assert!(!open_files.is_empty() && one.logged.len() == 1, "the files are another set");
-        one.end_task(1);
+        one.release_set(1, true);
         assert!(open_files.is_empty() && one.logged.is_empty());
     }
 

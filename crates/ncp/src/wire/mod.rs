@@ -35,7 +35,7 @@ pub mod rip;
 pub mod sap;
 pub mod server_info;
 mod short_name;
-pub mod synchronization;
+pub mod semaphore;
 pub mod tcp;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -14,7 +14,7 @@ use super::name_space::*;
 use super::name_space_search::*;
 use super::negotiate::*;
 use super::server_info::*;
-use super::synchronization::*;
+use super::semaphore::*;
 use super::volume::*;
 use super::{Codec, Function, Reader, WireError};
 
@@ -71,18 +71,6 @@ macro_rules! calls {
 }
 
 calls! {
-    0x03 => LogFile<'a>,
-    0x04 => LockFileSet,
-    0x05 => ReleaseFile<'a>,
-    0x06 => ReleaseFileSet,
-    0x07 => ClearFile<'a>,
-    0x08 => ClearFileSet,
-    0x09 => LogLogicalRecord<'a>,
-    0x0A => LockLogicalRecordSet,
-    0x0B => ClearLogicalRecord<'a>,
-    0x0C => ReleaseLogicalRecord<'a>,
-    0x0D => ReleaseLogicalRecordSet,
-    0x0E => ClearLogicalRecordSet,
     0x12 => GetVolumeInfo,
     0x14 => GetDateAndTime,
     0x15 / 0x01 => GetMessageOld,
@@ -176,10 +164,6 @@ calls! {
     0x57 / 73 => WriteLong<'a>,
     0x61 => PacketSize,
     0x65 => OfferBurst,
-    0x69 => LogFileNew<'a>,
-    0x6A => LockFileSetNew,
-    0x6B => LogLogicalRecordNew<'a>,
-    0x6C => LockLogicalRecordSetNew,
     0x6D => LockRecordNew,
     0x6E => LockRecordSetNew,
     0x6F / 0 => OpenSemaphoreNew<'a>,

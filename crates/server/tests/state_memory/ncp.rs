@@ -13,7 +13,7 @@ use crate::Attack;
 
 const SERVER: &str = "NCP";
 
-pub const ATTACKS: [Attack; 4] = [
+pub const ATTACKS: [Attack; 3] = [
     // 54: open or create SYS:F.
     Attack {
         server: SERVER,
@@ -25,12 +25,6 @@ pub const ATTACKS: [Attack; 4] = [
         server: SERVER,
         what: "semaphores with names of 127 bytes",
         run: |budget, attacked| attack(budget, attacked, 250, |number| named(&[0x20, 0, 0], number)),
-    },
-    // 09: log a logical record.
-    Attack {
-        server: SERVER,
-        what: "logical records with names of 127 bytes",
-        run: |budget, attacked| attack(budget, attacked, 250, |number| named(&[0x09, 0, 0, 0], number)),
     },
     // 16/12: allocate a permanent directory handle of SYS:.
     Attack {
