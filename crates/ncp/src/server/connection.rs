@@ -131,7 +131,6 @@ impl Connection {
     pub fn new(number: u16, source: LoginSource, locks: &LockTables) -> Option<Self> {
         let charge = locks.budget.charge(CONNECTION_BYTES)?;
         let records = RecordLog::new(Arc::clone(&locks.open_files));
-        let owner = records.owner();
         Some(Self {
             number,
             source,

@@ -133,9 +133,6 @@ async fn converse(transport: Scripted<'_>, options: Options) -> Result<(), Clien
         let _ = client.close(file).await;
     }
     let second = Duration::from_secs(1);
-    let _ = client.log_file("SYS:F", Some(Lock::Exclusive), second).await;
-    let _ = client.log_record(b"NAME", None, second).await;
-    let _ = client.lock_record_set(Lock::Shared, second).await;
     if let Ok((semaphore, _)) = client.open_semaphore(b"NAME", 1).await {
         let _ = client.examine_semaphore(semaphore).await;
         let _ = client.wait_on_semaphore(semaphore, second).await;
