@@ -215,8 +215,16 @@ fn every_cell() {
         "| server | storage | read-ahead | kept | test | disk, timed % | probed % | probes % | points off |"
     );
     println!("|---|---|---:|---:|---|---:|---:|---|---:|");
-    let sweep =
-        ["--file-sizes", "256MiB", "--tests", "read,random-read", "--cache-probes", "128MiB", "--verify", "off"];
+    let sweep = [
+        "--file-sizes",
+        "256MiB",
+        "--tests",
+        "read,random-read",
+        "--cache-probes",
+        "128MiB",
+        "--verify",
+        "off",
+    ];
     let mut score = Score::default();
     for smb in [true, false] {
         for (storage, read_ahead, kept) in grid() {

@@ -10,8 +10,9 @@ use sharebench_ncp::wire::DosTime;
 use sharebench_ncp::wire::dos::access;
 use sharebench_ncp::wire::name_space::space;
 use sharebench_ncp::wire::semaphore::{
-    CloseSemaphore, CloseSemaphoreNew, ExamineSemaphore, ExamineSemaphoreNew, OpenSemaphore, OpenSemaphoreNew,
-    OpenedSemaphore, SignalSemaphore, SignalSemaphoreNew, WaitOnSemaphore, WaitOnSemaphoreNew,
+    CloseSemaphore, CloseSemaphoreNew, ExamineSemaphore, ExamineSemaphoreNew, OpenSemaphore,
+    OpenSemaphoreNew, OpenedSemaphore, SignalSemaphore, SignalSemaphoreNew, WaitOnSemaphore,
+    WaitOnSemaphoreNew,
 };
 use sharebench_ncp::wire::{Codec, Pstr, Request};
 use sharebench_tests::{Capture, Served, Sharebench, Smbd, needs};

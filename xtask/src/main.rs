@@ -4,6 +4,8 @@ mod citations;
 mod counts;
 mod dependencies;
 mod dist;
+mod file_cycles;
+mod limits;
 mod misplaced;
 mod module_graph;
 mod openings;
@@ -94,6 +96,7 @@ fn check(root: &Path, path: &str) -> io::Result<Vec<String>> {
     let sources = Source::all(root)?;
     let documents = Source::documents(root)?;
     let files = [sources.as_slice(), documents.as_slice()].concat();
+    let limits = std::fs::read_to_string(root.join(limits::LIMITS)).unwrap_or_default();
     let exceptions = std::fs::read_to_string(root.join(sizes::EXCEPTIONS)).unwrap_or_default();
     let vocabulary = match Vocabulary::parse(&std::fs::read_to_string(root.join(vocabulary::LIST))?) {
         Ok(vocabulary) => files.iter().flat_map(|file| vocabulary.check(file)).collect(),
@@ -105,6 +108,7 @@ fn check(root: &Path, path: &str) -> io::Result<Vec<String>> {
     let mut findings: Vec<String> = [
         dependencies::check(root)?,
         sizes::check(&sources, &exceptions),
+        limits::check(&sources, &limits),
         openings::check(&sources),
         misplaced::check(root),
         vocabulary,

@@ -13,7 +13,7 @@ use crate::vocabulary::LineStarts;
 const ROOT: &str = "the crate root";
 
 /// Imports of one crate: from node to node, with the place of one such import.
-type Edges = BTreeMap<String, BTreeMap<String, String>>;
+pub type Edges = BTreeMap<String, BTreeMap<String, String>>;
 
 /// A set of modules that import each other.
 #[derive(Debug)]
@@ -53,13 +53,18 @@ pub fn check(sources: &[Source]) -> Vec<String> {
 
 /// Finds the import cycles of every crate.
 pub fn cycles(sources: &[Source]) -> Vec<Cycle> {
+    crates(sources).into_iter().flat_map(|(crate_path, files)| cycles_of_crate(crate_path, &files)).collect()
+}
+
+/// The files of each crate by its folder.
+pub fn crates(sources: &[Source]) -> BTreeMap<&str, Vec<&Source>> {
     let mut crates: BTreeMap<&str, Vec<&Source>> = BTreeMap::new();
     for source in sources {
         if let Some((crate_path, _)) = source.path.split_once("/src/") {
             crates.entry(crate_path).or_default().push(source);
         }
     }
-    crates.into_iter().flat_map(|(crate_path, files)| cycles_of_crate(crate_path, &files)).collect()
+    crates
 }
 
 fn cycles_of_crate(crate_path: &str, files: &[&Source]) -> Vec<Cycle> {
@@ -75,13 +80,15 @@ fn cycles_of_crate(crate_path: &str, files: &[&Source]) -> Vec<Cycle> {
 }
 
 /// A file of a crate with its module path: `["cell", "pass"]` for `src/cell/pass.rs`, empty for the root.
-struct Module<'a> {
-    file: &'a Source,
-    code: String,
-    path: Vec<String>,
+pub struct Module<'a> {
+    pub file: &'a Source,
+    /// Without strings, comments and items for tests.
+    pub code: String,
+    pub path: Vec<String>,
 }
 
-fn edges(crate_path: &str, files: &[&Source]) -> Edges {
+/// The modules of a crate, without those for tests.
+pub fn modules<'a>(crate_path: &str, files: &[&'a Source]) -> Vec<Module<'a>> {
     let mut modules = Vec::new();
     let mut test_modules = BTreeSet::new();
     for &file in files {
@@ -93,6 +100,11 @@ fn edges(crate_path: &str, files: &[&Source]) -> Edges {
     modules.retain(|module| !(1..=module.path.len()).any(|n| test_modules.contains(&module.path[..n])));
     // Programs in `src/bin` are crates of their own.
     modules.retain(|module| module.path.first().is_none_or(|name| name != "bin"));
+    modules
+}
+
+fn edges(crate_path: &str, files: &[&Source]) -> Edges {
+    let modules = modules(crate_path, files);
     let nodes: BTreeSet<String> = modules.iter().filter_map(|module| module.path.first().cloned()).collect();
     let exported = root_names(&modules, &nodes);
     let mut edges = Edges::new();
@@ -127,13 +139,19 @@ fn module_path(file: &str) -> Vec<String> {
     }
 }
 
+/// The trees of the `use` items, without the keyword.
+pub fn use_items(code: &str) -> impl Iterator<Item = &str> {
+    code.match_indices("use ").filter(|(at, _)| starts_word(code, *at)).map(|(start, _)| {
+        let text = &code[start + "use ".len()..];
+        &text[..text.find(';').unwrap_or(text.len())]
+    })
+}
+
 /// Names that the root imports from its modules, each with the module.
 fn root_names(modules: &[Module<'_>], nodes: &BTreeSet<String>) -> HashMap<String, String> {
     let mut names = HashMap::new();
     for root in modules.iter().filter(|module| module.path.is_empty()) {
-        for (start, _) in root.code.match_indices("use ").filter(|(at, _)| starts_word(&root.code, *at)) {
-            let text = &root.code[start + "use ".len()..];
-            let text = &text[..text.find(';').unwrap_or(text.len())];
+        for text in use_items(&root.code) {
             for mut path in use_tree(text) {
                 if path.first().is_some_and(|first| first == "crate" || first == "self") {
                     path.remove(0);
@@ -151,6 +169,15 @@ fn root_names(modules: &[Module<'_>], nodes: &BTreeSet<String>) -> HashMap<Strin
 
 /// Returns the position and the absolute path of every import of a module.
 fn imports(module: &Module<'_>, nodes: &BTreeSet<String>) -> Vec<(usize, Vec<String>)> {
+    let mut found = paths_from_keywords(module);
+    if module.path.is_empty() {
+        found.extend(root_uses(&module.code, nodes));
+    }
+    found
+}
+
+/// Returns the position and the absolute form of every path that starts with `crate`, `super` or `self`.
+pub fn paths_from_keywords(module: &Module<'_>) -> Vec<(usize, Vec<String>)> {
     let code = &module.code;
     let inline = inline_modules(code);
     let mut found = Vec::new();
@@ -169,10 +196,14 @@ fn imports(module: &Module<'_>, nodes: &BTreeSet<String>) -> Vec<(usize, Vec<Str
             }
         }
     }
-    if module.path.is_empty() {
-        found.extend(root_uses(code, nodes));
-    }
     found
+}
+
+/// The paths in `code` that start with the name of a module.
+pub fn uses_of<'a>(code: &'a str, name: &str) -> impl Iterator<Item = Vec<String>> + use<'a> {
+    let start = format!("{name}::");
+    let places: Vec<usize> = code.match_indices(&start).map(|(at, _)| at).collect();
+    places.into_iter().filter(|at| starts_word(code, *at)).flat_map(|at| use_tree(&code[at..]))
 }
 
 /// Returns the places where the code of the root uses one of its modules, except in `use` and `mod` items.
@@ -195,7 +226,7 @@ fn root_uses(code: &str, nodes: &BTreeSet<String>) -> Vec<(usize, Vec<String>)> 
 }
 
 /// Resolves `crate`, `self` and `super`; `None` if the path leaves the crate.
-fn absolute(path: &[String], module: &[String], inline_depth: usize) -> Option<Vec<String>> {
+pub fn absolute(path: &[String], module: &[String], inline_depth: usize) -> Option<Vec<String>> {
     let supers = path.iter().take_while(|part| *part == "super").count();
     let rest = match path.first().map(String::as_str) {
         Some("crate") => return Some(path[1..].to_vec()),
@@ -210,7 +241,7 @@ fn absolute(path: &[String], module: &[String], inline_depth: usize) -> Option<V
 }
 
 /// Expands the path that `text` starts with: `a::{b, c::d}` gives `a::b` and `a::c::d`; `as` names are ignored.
-fn use_tree(text: &str) -> Vec<Vec<String>> {
+pub fn use_tree(text: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     expand(text, &mut Vec::new(), &mut found);
     found
@@ -317,7 +348,7 @@ fn item_length(text: &str) -> usize {
 }
 
 /// Groups the nodes that reach each other, without the groups of one.
-fn groups(edges: &Edges) -> Vec<BTreeSet<String>> {
+pub fn groups(edges: &Edges) -> Vec<BTreeSet<String>> {
     let reached: BTreeMap<&String, BTreeSet<String>> =
         edges.keys().map(|node| (node, reachable(edges, node))).collect();
     let mut groups: Vec<BTreeSet<String>> = Vec::new();

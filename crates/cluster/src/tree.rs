@@ -12,14 +12,14 @@ pub(crate) fn children(rank: u32, size: u32) -> impl Iterator<Item = u32> {
     (0..reach).rev().filter_map(child).filter(move |child| *child < size)
 }
 
-/// Returns the maximum number of steps between rank 0 and any of `size` ranks.
-pub(crate) fn depth(size: u32) -> u32 {
-    size.max(1).next_power_of_two().ilog2()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The maximum number of steps between rank 0 and any of `size` ranks.
+    fn depth(size: u32) -> u32 {
+        size.max(1).next_power_of_two().ilog2()
+    }
 
     #[test]
     fn every_rank_is_child_of_its_parent() {

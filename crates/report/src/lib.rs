@@ -27,7 +27,5 @@ pub use escape::{coloured_lines, lines as plain_lines, markdown as markdown_text
 pub use export::{
     SheetRows, csv, json, markdown, series_csv, series_json, series_markdown, series_text, sheets,
 };
-pub use html::{
-    IMAGES_BETWEEN, RunLine, dashboard_page, html, images_page, runs_page, write_html,
-};
+pub use html::{IMAGES_BETWEEN, RunLine, dashboard_page, html, images_page, runs_page, write_html};
 pub use terminal::{Screen, Style, ranks, summary, terminal, width as columns, wrap};

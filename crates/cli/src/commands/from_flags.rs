@@ -1,6 +1,6 @@
 //! From options to a plan: the same plan that a file with these values contains.
 
-use sharebench_plan::{Mistakes, Plan, ResolvedPlan, TypedTarget, Values, Verify};
+use sharebench_plan::{Mistakes, Plan, ResolvedPlan, TypedTarget, Values};
 
 use crate::exit::Failure;
 use crate::flags::plan_flags::PlanFlags;

@@ -14,7 +14,7 @@ use crate::run::environment::COMMAND_FACT;
 
 /// Writes an analysis as an HTML report.
 pub fn write_report(analysis: &Analysis, path: &Path) -> Result<(), Failure> {
-    files::write_with(path, |out| sharebench_report::write_html(out, analysis, false))
+    files::write_with(path, |out| sharebench_report::write_html(out, analysis))
         .map_err(|error| Failure::usage(format!("--report {}: {error}", path.display())))
 }
 

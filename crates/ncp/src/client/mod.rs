@@ -23,14 +23,14 @@ mod negotiation_tests;
 mod options;
 mod probing;
 mod searches;
+#[cfg(test)]
+mod semaphore_tests;
+mod semaphores;
 mod session;
 #[cfg(test)]
 mod simulated_link;
 #[cfg(test)]
 mod simulation_tests;
-mod semaphores;
-#[cfg(test)]
-mod semaphore_tests;
 #[cfg(test)]
 mod tests;
 mod transport;

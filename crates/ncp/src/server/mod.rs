@@ -33,11 +33,11 @@ mod options;
 mod packet;
 mod paths;
 mod record_log;
-mod semaphores;
-mod state_budget;
 mod semaphore_calls;
 #[cfg(test)]
 mod semaphore_tests;
+mod semaphores;
+mod state_budget;
 #[cfg(test)]
 mod tests;
 pub mod volume;

@@ -77,7 +77,13 @@ fn semaphores_end_with_their_owner() {
 fn locks_without_a_file_handle_are_no_functions() {
     let server = server();
     let mut one = LockClient::new(&server, 1);
-    for call in ["03 00 01 0000 05 5359533a46", "04 0000", "69 00 01 0000 05 5359533a46", "09 01 0000 01 41", "6c 00 0000"] {
+    for call in [
+        "03 00 01 0000 05 5359533a46",
+        "04 0000",
+        "69 00 01 0000 05 5359533a46",
+        "09 01 0000 01 41",
+        "6c 00 0000",
+    ] {
         assert_eq!(one.done(call), 0xFB, "{call}");
     }
 }

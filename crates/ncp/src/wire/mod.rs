@@ -33,9 +33,9 @@ pub mod packet;
 pub mod request;
 pub mod rip;
 pub mod sap;
+pub mod semaphore;
 pub mod server_info;
 mod short_name;
-pub mod semaphore;
 pub mod tcp;
 #[cfg(test)]
 pub(crate) mod tests;

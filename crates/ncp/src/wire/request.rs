@@ -13,8 +13,8 @@ use super::message::*;
 use super::name_space::*;
 use super::name_space_search::*;
 use super::negotiate::*;
-use super::server_info::*;
 use super::semaphore::*;
+use super::server_info::*;
 use super::volume::*;
 use super::{Codec, Function, Reader, WireError};
 

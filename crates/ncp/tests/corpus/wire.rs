@@ -22,8 +22,8 @@ use sharebench_ncp::wire::negotiate::{AcceptedBurst, AcceptedPacketSize, Negotia
 use sharebench_ncp::wire::packet::{ClientHeader, ServerHeader};
 use sharebench_ncp::wire::rip::RipPacket;
 use sharebench_ncp::wire::sap::SapPacket;
-use sharebench_ncp::wire::server_info::{ConnectionUser, DateAndTime, ServerInfo};
 use sharebench_ncp::wire::semaphore::{ClosedSemaphore, ExaminedSemaphore, OpenedSemaphore};
+use sharebench_ncp::wire::server_info::{ConnectionUser, DateAndTime, ServerInfo};
 use sharebench_ncp::wire::tcp::{Direction, MAX_MESSAGE, TcpReply, TcpRequest, message_len};
 use sharebench_ncp::wire::volume::{VolumeInfo, VolumeName, VolumeNumber, VolumeUsage};
 use sharebench_ncp::wire::watchdog::{IpWatchdog, Notice};

@@ -100,12 +100,7 @@ fn gist(analysis: &Analysis, section: usize) -> Markup {
     }
 }
 
-fn figures<'a>(
-    analysis: &Analysis,
-    index: usize,
-    section: &Section,
-    numbers: &'a str,
-) -> Vec<Figure<'a>> {
+fn figures<'a>(analysis: &Analysis, index: usize, section: &Section, numbers: &'a str) -> Vec<Figure<'a>> {
     let has_ratio = section.rows.iter().any(|row| row.ratios.iter().any(Option::is_some));
     // The map of a single test is on the first screen.
     let compared = has_ratio && mapped(analysis) != [index];

@@ -31,7 +31,7 @@ pub fn dashboard_page(title: &str, version: &str) -> String {
     };
     document_text(&Document { title: &format!("{title}: sharebench dashboard"), policy: None }, |out| {
         out.markup(&body)?;
-        out.library(false)?;
+        out.library()?;
         out.charts(&[DASHBOARD])
     })
 }

@@ -15,7 +15,7 @@ pub const IMAGES_BETWEEN: (&str, &str) = ("<pre id=\"pictures\">", "</pre>");
 pub fn images_page(analysis: &Analysis) -> String {
     document_text(&Document { title: "sharebench charts", policy: None }, |out| {
         out.data(&ChartData(analysis))?;
-        out.library(false)?;
+        out.library()?;
         out.charts(&[IMAGES])
     })
 }

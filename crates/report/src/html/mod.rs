@@ -19,7 +19,7 @@ use sharebench_model::units::counted;
 use crate::charts::ChartData;
 use crate::first_screen::mapped;
 use crate::tables::{Table, rank_tables};
-use articles::{Shown, article};
+use articles::article;
 use document::{Body, CONTENT, Document, PageWriter, document, document_text};
 use evidence::{cost, tails, why};
 use first_screen::{answer, header};
