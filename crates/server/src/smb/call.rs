@@ -9,8 +9,9 @@ use sharebench_smb::wire::simple::Empty;
 
 use crate::smb::channel::Channel;
 use crate::smb::connection::Connection;
+use crate::smb::content_changes::{ChannelState, ContentChange};
 use crate::smb::negotiate::Negotiated;
-use crate::smb::open_files::{ContentChange, OpenFile};
+use crate::smb::open_files::OpenFile;
 use crate::smb::parked::Gate;
 use crate::smb::pending::{PendingReply, ReplyForm};
 use crate::smb::session::{Opened, Session, Tree};
@@ -83,12 +84,19 @@ impl Call<'_> {
         self.opened(file)?.file()
     }
 
-    /// Begins a change of the content of an open file; a session that was closed begins none. Who continues the open after
+    /// Begins a change over an open; a session that was closed begins none, nor does a request from before the loss of a channel. Who continues the open after
     /// the loss of a connection waits for the changes that are in progress, so that none of them follows one of the new
     /// connection.
     pub(super) fn begin_change<'o>(&self, open: &'o OpenFile) -> Outcome<ContentChange<'o>> {
-        let change = open.changes.begin();
+        let change = open.changes.begin(self.channel_state())?;
         if self.session.is_closed() { Err(NtStatus::USER_SESSION_DELETED) } else { Ok(change) }
+    }
+
+    /// What the request says of the channels of its session; dialects before 3.0 have one.
+    pub(super) fn channel_state(&self) -> ChannelState {
+        let channels =
+            self.connection.negotiated.get().is_some_and(|negotiated| negotiated.dialect >= 0x0300);
+        if channels { ChannelState::of(&self.header) } else { ChannelState::default() }
     }
 
     /// The share that the request is for.

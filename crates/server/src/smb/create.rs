@@ -16,11 +16,12 @@ use crate::Attributes;
 use crate::smb::cached_listings::ParentListing;
 use crate::smb::caching::{CacheRequest, GrantedCache, Holder, LeaseRequest};
 use crate::smb::call::{Answer, Call, DONE};
+use crate::smb::content_changes::ContentChanges;
 use crate::smb::durable::{Durability, has_other_contexts};
 use crate::smb::file_info::{describe, is_read_only};
 use crate::smb::listing::ListingState;
 use crate::smb::lock_sequences::LockSequences;
-use crate::smb::open_files::{ContentChanges, OpenFile};
+use crate::smb::open_files::OpenFile;
 use crate::smb::opening::{ALL_ACCESS, CONTENT, OPENED, OpenedNode, Progress, READ_ACCESS, Wanted};
 use crate::smb::pipe::Pipe;
 use crate::smb::resolve::normalized;
@@ -128,7 +129,7 @@ impl Call<'_> {
             allocation: if attributes.directory { 0 } else { wanted_allocation(&request) },
             durable: Durability::granted(durable.filter(|_| !attributes.directory), &cache),
             resilience: AtomicU64::default(),
-            changes: ContentChanges::default(),
+            changes: ContentChanges::new(self.channel_state()),
             file,
             delete_on_close: AtomicBool::new(request.options & options::DELETE_ON_CLOSE != 0),
             lock_sequences: LockSequences::default(),
@@ -216,6 +217,7 @@ impl Call<'_> {
             }
         };
         *open.count.lock().unwrap_or_else(PoisonError::into_inner) = count;
+        open.changes.continue_with(self.channel_state());
         let granted = open.file.state().rebind(open.id.volatile, &cache, &holder);
         let attributes = open.attributes(server.volume.as_ref());
         let added = self.session.add(open.id, self.tree_id, Opened::File(Arc::clone(&open)));

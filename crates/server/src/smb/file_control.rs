@@ -15,9 +15,10 @@ use sharebench_smb::wire::file_ranges::{
 };
 
 use crate::smb::call::Call;
+use crate::smb::content_changes::ContentChange;
 use crate::smb::file_info::{describe, is_sparse, store_sparse};
 use crate::smb::locks::LockOwner;
-use crate::smb::open_files::{ContentChange, OpenFile};
+use crate::smb::open_files::OpenFile;
 use crate::smb::session::Opened;
 use crate::smb::status::{Outcome, checked, malformed};
 use crate::{FileRange, SeekTarget, VolumeError};

@@ -16,6 +16,7 @@ mod change_notify;
 mod channel;
 mod client_connections;
 mod connection;
+mod content_changes;
 mod create;
 mod credits;
 mod data;

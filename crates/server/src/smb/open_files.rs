@@ -15,6 +15,7 @@ use tokio::runtime::Handle;
 use crate::smb::breaking::Contender;
 use crate::smb::cached_listings::{CachedListings, MAX_LISTING_LEASES, ParentListing};
 use crate::smb::caching::{CacheRequest, Grant, GrantLimits, GrantedCache, Holder, LeaseId, Owner};
+use crate::smb::content_changes::ContentChanges;
 use crate::smb::durable::Durability;
 use crate::smb::listing::ListingState;
 use crate::smb::lock_sequences::LockSequences;
@@ -67,7 +68,7 @@ pub(super) struct OpenFile {
     pub(super) watch: OnceLock<Arc<Watch>>,
     /// Counts the open at its connection.
     pub(super) count: Mutex<OpenCount>,
-    /// Changes of the content that are in progress.
+    /// Changes that are in progress.
     pub(super) changes: ContentChanges,
 }
 
@@ -126,36 +127,6 @@ impl OpenFile {
     /// Checks that one of these rights was granted.
     pub(super) fn require(&self, any_of: u32) -> Outcome<()> {
         if self.access & any_of == 0 { Err(NtStatus::ACCESS_DENIED) } else { Ok(()) }
-    }
-}
-
-/// The number of changes of the content that are in progress over an open.
-#[derive(Default)]
-pub(super) struct ContentChanges(AtomicUsize);
-
-/// A change of the content that is in progress.
-pub(super) struct ContentChange<'a>(&'a ContentChanges);
-
-impl ContentChanges {
-    /// Time between two looks at the number.
-    const POLL: Duration = Duration::from_micros(200);
-
-    pub(super) fn begin(&self) -> ContentChange<'_> {
-        self.0.fetch_add(1, Ordering::SeqCst);
-        ContentChange(self)
-    }
-
-    /// Waits until they have ended. They call the volume, and wait for nobody.
-    pub(super) fn wait(&self) {
-        while self.0.load(Ordering::SeqCst) > 0 {
-            std::thread::sleep(Self::POLL);
-        }
-    }
-}
-
-impl Drop for ContentChange<'_> {
-    fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

@@ -78,6 +78,7 @@ impl Call<'_> {
     pub(super) fn set_info(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
         let request = SetInfoRequest::decode(self.message).map_err(malformed)?;
         let open = self.file(request.file)?;
+        let _change = self.begin_change(&open)?;
         let server = &self.connection.server;
         match request.info_type {
             TYPE_FILE => {}
@@ -89,8 +90,6 @@ impl Call<'_> {
             }
             _ => return Err(NtStatus::NOT_SUPPORTED),
         }
-        let sizes = matches!(request.class, END_OF_FILE | ALLOCATION);
-        let _change = if sizes { Some(self.begin_change(&open)?) } else { None };
         if let Some(gate) = server.set_file_information(request.class, &open, &request.information)? {
             return Ok(Answer::Wait(gate));
         }

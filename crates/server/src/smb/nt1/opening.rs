@@ -19,11 +19,12 @@ use super::oplocks::{Nt1Holder, wanted_oplock};
 use super::state::{OpenedFile, close_files};
 use crate::smb::cached_listings::ParentListing;
 use crate::smb::caching::{CacheRequest, GrantedCache, Holder};
+use crate::smb::content_changes::{ChannelState, ContentChanges};
 use crate::smb::durable::Durability;
 use crate::smb::file_info::describe;
 use crate::smb::listing::ListingState;
 use crate::smb::lock_sequences::LockSequences;
-use crate::smb::open_files::{ContentChanges, OpenFile};
+use crate::smb::open_files::OpenFile;
 use crate::smb::opening::{Progress, Wanted};
 use crate::smb::resolve::normalized;
 use crate::smb::session::OpenCount;
@@ -91,7 +92,7 @@ impl Nt1Call<'_> {
             allocation: 0,
             durable: Durability::granted(None, &GrantedCache::Nothing),
             resilience: AtomicU64::default(),
-            changes: ContentChanges::default(),
+            changes: ContentChanges::new(ChannelState::default()),
             file: opened.file,
             delete_on_close: AtomicBool::new(request.options & options::DELETE_ON_CLOSE != 0),
             lock_sequences: LockSequences::default(),

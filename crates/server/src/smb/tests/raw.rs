@@ -2,6 +2,7 @@
 
 mod attacks;
 mod cancellations;
+mod channel_sequence;
 mod connections;
 mod copies;
 mod cross_protocol;
