@@ -29,7 +29,8 @@ pub fn check(sources: &[Source], limits: &str) -> Vec<String> {
             Some(_) => {}
             None if name.starts_with(CYCLE) && figure.value <= limits_of_cycles(&limits) => {}
             None => {
-                findings.push(format!("{LIMITS}: {name}: {}, without a limit{}", figure.value, figure.detail));
+                findings
+                    .push(format!("{LIMITS}: {name}: {}, without a limit{}", figure.value, figure.detail));
             }
         }
     }
