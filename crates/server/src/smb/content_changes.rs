@@ -13,7 +13,7 @@ use crate::smb::status::Outcome;
 const EARLIER: u32 = 24;
 const SEQUENCE: u32 = 48;
 const COUNT: u64 = (1 << EARLIER) - 1;
-/// A sequence number that is ahead by more than this is behind (MS-SMB2 3.3.5.2.10).
+/// A sequence number that is ahead by more than this is an earlier one (MS-SMB2 3.3.5.2.10).
 const MAX_AHEAD: u16 = 0x7FFF;
 
 /// The channel sequence of an open with the changes that are in progress, in one number, so that a change needs no lock:
@@ -113,7 +113,7 @@ mod tests {
         drop(changes.begin(state(1, true)).unwrap());
         drop(changes.begin(state(1, false)).unwrap());
         assert!(changes.begin(state(0, false)).is_err());
-        assert!(changes.begin(state(0x8002, false)).is_err(), "behind by 0x7FFF");
+        assert!(changes.begin(state(0x8002, false)).is_err(), "earlier by 0x7FFF");
         drop(changes.begin(state(0x8000, false)).unwrap());
         changes.wait();
     }
