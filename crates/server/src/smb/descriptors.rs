@@ -58,7 +58,7 @@ pub(super) fn store_descriptor(
     if information.len() > MAX_BYTES {
         return Err(NtStatus::INVALID_PARAMETER);
     }
-    let new = Descriptor::decode(information).map_err(malformed)?;
+    let new = Descriptor::decode_request(information).map_err(malformed)?;
     let mut descriptor = descriptor_of(volume, attributes);
     descriptor.set(new, changed);
     let all = parts::OWNER | parts::GROUP | parts::DACL;

@@ -22,6 +22,8 @@ const INHERITED: u8 = 0x10;
 /// Bytes of the header of a list, and of that of an entry.
 const LIST_HEADER: usize = 8;
 const ENTRY_HEADER: usize = 4;
+/// Place of the control flags.
+const CONTROL: std::ops::Range<usize> = 2..4;
 /// Bytes of the fixed part.
 const FIXED: usize = 20;
 
@@ -78,9 +80,18 @@ impl Descriptor {
             (true, at) => Dacl::List(acl(bytes, at)?.to_vec()),
         };
         let identifier = |at| if at == 0 { Ok(Vec::new()) } else { sid(bytes, at).map(<[u8]>::to_vec) };
-        let kept = DACL_INHERITANCE | AUTO_INHERIT_REQUESTED;
-        let inheritance = if dacl == Dacl::Absent { 0 } else { control & kept };
+        let inheritance = if dacl == Dacl::Absent { 0 } else { control & DACL_INHERITANCE };
         Ok(Self { control: inheritance, owner: identifier(owner)?, group: identifier(group)?, dacl })
+    }
+
+    /// Decodes a descriptor that a client sets: its list was inherited only if the client requests that explicitly.
+    pub fn decode_request(bytes: &[u8]) -> Result<Self, WireError> {
+        let mut request = Self::decode(bytes)?;
+        let control = bytes.get(CONTROL).and_then(|control| control.try_into().ok()).map(u16::from_le_bytes);
+        if control.is_none_or(|control| control & AUTO_INHERIT_REQUESTED == 0) {
+            request.control &= !AUTO_INHERITED;
+        }
+        Ok(request)
     }
 
     /// Encodes the parts that a client requests, see [`parts`].
@@ -120,8 +131,7 @@ impl Descriptor {
         }
         if changed & parts::DACL != 0 {
             self.dacl = new.dacl;
-            let requested = new.control & AUTO_INHERIT_REQUESTED != 0;
-            self.control = new.control & DACL_INHERITANCE & if requested { !0 } else { !AUTO_INHERITED };
+            self.control = new.control;
         }
     }
 
@@ -254,7 +264,7 @@ mod tests {
     #[test]
     fn a_list_counts_as_inherited_only_on_request() {
         for (sent, kept) in [(0, 0), (0x0400, 0), (0x0500, 0x0400), (0x1100, 0x1000), (0x1500, 0x1400)] {
-            let new = Descriptor::decode(&{
+            let new = Descriptor::decode_request(&{
                 let mut bytes = with_entries(0, &[0]).encode(ALL);
                 bytes[2..4].copy_from_slice(&(sent | DACL_PRESENT | SELF_RELATIVE).to_le_bytes());
                 bytes

@@ -114,6 +114,7 @@ fn decode(message: &[u8]) {
     let _ = (DuplicateExtents::decode(message), pair(message));
     let chunks = CopyChunkRequest::decode(message, 256).map_or(0, |request| request.chunks.len());
     assert!(chunks <= message.len(), "{chunks} chunks in {} bytes", message.len());
+    let _ = Descriptor::decode_request(message);
     if let Ok(descriptor) = Descriptor::decode(message) {
         assert_eq!(Descriptor::decode(&descriptor.encode(7)), Ok(descriptor));
     }
