@@ -23,6 +23,26 @@ pub(super) const fn access_of(rights: u32) -> Access {
     }
 }
 
+/// The last component of a name.
+pub(super) fn last_component(name: &str) -> &str {
+    name.rsplit('\\').next().unwrap_or(name)
+}
+
+/// The directory of a name within its share; empty for the root.
+pub(super) fn directory(name: &str) -> &str {
+    name.rsplit_once('\\').map_or("", |(directory, _)| directory)
+}
+
+/// What identifies a name in a share, without regard to the case of its letters of ASCII.
+pub(super) fn path(share: &[u8], name: &str) -> Vec<u8> {
+    [share, b"\\", name.to_ascii_lowercase().as_bytes()].concat()
+}
+
+/// What identifies a share, by its path: without the server, which clients call by several names.
+pub(super) fn share(path: &str) -> Vec<u8> {
+    last_component(path).to_ascii_lowercase().into()
+}
+
 /// Decodes SMB 1 from the first message on, until a message of SMB 2 follows the negotiation (MS-SMB2 3.3.5.3.1).
 pub(super) enum SmbDecoder {
     One(Box<Smb1Decoder>, Ends),

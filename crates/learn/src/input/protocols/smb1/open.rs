@@ -1,7 +1,7 @@
 //! Requests of SMB 1 that open a file, and their replies.
 
 use super::files::{Files, Open};
-use super::names::Strings;
+use super::names::{Strings, joined};
 use super::reply::Reply;
 use crate::input::protocols::smb::access_of;
 use crate::input::protocols::smb2::bytes::{long, short, word};
@@ -42,7 +42,7 @@ pub(super) struct Opening {
     pub(super) command: OpenCommand,
     /// FID of the directory in which the name is; 0 for the share's root.
     pub(super) root: u16,
-    pub(super) name: Vec<u8>,
+    pub(super) name: String,
     pub(super) access: Access,
     pub(super) directory: bool,
     pub(super) delete: bool,
@@ -58,16 +58,16 @@ pub(super) struct Opened {
     pub(super) directory: bool,
     pub(super) size: Option<u64>,
     /// The name that the server gave it.
-    pub(super) name: Option<Vec<u8>>,
+    pub(super) name: Option<String>,
 }
 
 impl Opening {
-    const fn new(command: OpenCommand, name: Vec<u8>, access: Access) -> Self {
+    const fn new(command: OpenCommand, name: String, access: Access) -> Self {
         Self { command, root: 0, name, access, directory: false, delete: false }
     }
 
     /// One that states rights and options as NT does.
-    fn nt(command: OpenCommand, root: u32, access: u32, options: u32, name: Vec<u8>) -> Self {
+    fn nt(command: OpenCommand, root: u32, access: u32, options: u32, name: String) -> Self {
         Self {
             root: root as u16,
             directory: options & DIRECTORY_FILE != 0,
@@ -107,7 +107,7 @@ impl Opening {
     }
 
     /// The level of the UNIX extensions, which opens files and makes directories.
-    pub(super) fn posix(name: Vec<u8>, data: &[u8]) -> Option<Self> {
+    pub(super) fn posix(name: String, data: &[u8]) -> Option<Self> {
         let flags = word(data, 4)?;
         let opening = Self::new(OpenCommand::Posix, name, Access::of(flags & POSIX_WRITE != 0));
         Some(Self { directory: flags & POSIX_DIRECTORY != 0, ..opening })
@@ -171,14 +171,12 @@ impl Opening {
     }
 
     /// Its name within the share.
-    pub(super) fn name_in(&self, files: &mut Files, recorder: &mut Recorder) -> Vec<u8> {
+    pub(super) fn name_in(&self, files: &mut Files, recorder: &mut Recorder) -> String {
         if self.root == 0 {
             return self.name.clone();
         }
-        match &files.get(self.root, recorder).name {
-            Some(root) if !root.is_empty() => [root, &[b'\\', 0][..], &self.name].concat(),
-            _ => self.name.clone(),
-        }
+        let root = files.get(self.root, recorder).name.as_deref();
+        joined(root.unwrap_or_default(), &self.name)
     }
 
     /// The operation of an open that succeeded, which gives its FID to the commands that follow in its chain.
@@ -192,8 +190,7 @@ impl Opening {
         let opened = self.opened(reply);
         let mut name = self.name_in(files, recorder);
         if let Some(given) = opened.name {
-            let separator = if name.is_empty() { &[][..] } else { &[b'\\', 0][..] };
-            name = [&name, separator, &given].concat();
+            name = joined(&name, &given);
         }
         let file = files.existing(reply.tid, &name, recorder);
         if opened.made {

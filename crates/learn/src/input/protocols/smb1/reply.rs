@@ -1,10 +1,11 @@
 //! Requests of SMB 1 with their replies to operations.
 
-use super::files::{Files, directory};
+use super::files::Files;
 use super::names::{Strings, is_pattern};
 use super::request::{AfterWrite, ReadReply, Request};
 use super::target::remove;
 use super::transactions::{Attributes, Change};
+use crate::input::protocols::smb::directory;
 use crate::input::protocols::smb2::bytes::short;
 use crate::input::recorder::Recorder;
 use crate::operation::{Action, Outcome};
@@ -55,7 +56,7 @@ impl Request {
 
     /// The operations of a request that failed, or has no reply.
     pub(super) fn attempted(&self, tid: u16, files: &mut Files, recorder: &mut Recorder) -> Actions {
-        let known = |name: &[u8], files: &Files, recorder: &Recorder| files.known(tid, name, recorder);
+        let known = |name: &str, files: &Files, recorder: &Recorder| files.known(tid, name, recorder);
         one(match self {
             Self::Nothing
             | Self::Unanswered

@@ -52,7 +52,7 @@ pub(super) enum Request {
     Logoff,
     /// `TREE_CONNECT_ANDX` and `TREE_CONNECT`.
     Tree {
-        share: Vec<u8>,
+        share: String,
     },
     Open(Opening),
     Close {
@@ -81,7 +81,7 @@ pub(super) enum Request {
     },
     /// `FIND_FIRST2`.
     Find {
-        name: Vec<u8>,
+        name: String,
     },
     /// `FIND_NEXT2`.
     FindNext {
@@ -92,7 +92,7 @@ pub(super) enum Request {
     },
     /// SEARCH and FIND; without a name where they continue.
     Search {
-        name: Vec<u8>,
+        name: String,
     },
     Query {
         target: Target,
@@ -103,19 +103,19 @@ pub(super) enum Request {
         change: Change,
     },
     Remove {
-        name: Vec<u8>,
+        name: String,
     },
     Rename {
-        from: Vec<u8>,
-        to: Vec<u8>,
+        from: String,
+        to: String,
     },
     /// `NT_RENAME` that makes a hard link.
     Link {
-        from: Vec<u8>,
-        to: Vec<u8>,
+        from: String,
+        to: String,
     },
     MakeDirectory {
-        name: Vec<u8>,
+        name: String,
     },
     Space,
     Other(&'static str),

@@ -1,9 +1,10 @@
 //! What requests of SMB 1 name, and the changes that are made to it.
 
-use super::files::{Files, directory};
-use super::names::is_pattern;
+use super::files::Files;
+use super::names::{is_pattern, joined};
 use super::reply::{Actions, one};
 use super::transactions::Change;
+use crate::input::protocols::smb::directory;
 use crate::input::recorder::Recorder;
 use crate::operation::Action;
 
@@ -13,7 +14,7 @@ pub(super) enum Target {
     /// An open file.
     Fid(u16),
     /// A name within the share.
-    Name(Vec<u8>),
+    Name(String),
 }
 
 impl Target {
@@ -64,7 +65,7 @@ impl Target {
 
     fn rename(
         &self,
-        name: &[u8],
+        name: &str,
         same_directory: bool,
         tid: u16,
         files: &mut Files,
@@ -78,12 +79,8 @@ impl Target {
             }
         };
         self.existing(tid, files, recorder);
-        let within =
-            from.as_deref().map(directory).filter(|directory| same_directory && !directory.is_empty());
-        let to = match within {
-            Some(directory) => [directory, &[b'\\', 0][..], name].concat(),
-            None => name.to_vec(),
-        };
+        let within = from.as_deref().filter(|_| same_directory).map(directory);
+        let to = joined(within.unwrap_or_default(), name);
         let (file, replaced) = files.rename(tid, &identity, &to, recorder);
         if let Self::Fid(fid) = self {
             let identity = files.path(tid, &to);
@@ -95,7 +92,7 @@ impl Target {
 }
 
 /// Removes what has a name.
-pub(super) fn remove(name: &[u8], tid: u16, files: &Files, recorder: &mut Recorder) -> Action {
+pub(super) fn remove(name: &str, tid: u16, files: &Files, recorder: &mut Recorder) -> Action {
     if is_pattern(name) {
         // Which files they were is not in the messages.
         return Action::Remove { file: None };

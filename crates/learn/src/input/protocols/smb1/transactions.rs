@@ -45,7 +45,7 @@ pub(super) enum Change {
     Disposition(bool),
     /// Its name: within the share, or within the directory that it is in.
     Name {
-        name: Vec<u8>,
+        name: String,
         same_directory: bool,
     },
     /// It is removed at once.
@@ -148,7 +148,7 @@ fn set(level: u16, target: Target, data: &[u8], unicode: bool) -> Request {
         0x03F2 => word(data, 8).and_then(|len| part(data, 12, len as usize)).map(|name| {
             let mut strings = Strings { message: name, at: 0, end: name.len(), unicode };
             let name = strings.next().unwrap_or_default();
-            let same_directory = !name.starts_with(&[b'\\', 0]);
+            let same_directory = !name.starts_with('\\');
             Change::Name { name: within_share(&name), same_directory }
         }),
         // The file is as long as its first field states.

@@ -3,9 +3,11 @@
 use std::net::SocketAddr;
 
 use super::bytes::{long, part, short, word};
-use super::files::{FileId, Files, Open, ascii, last_component, separator};
+use super::files::{FileId, Files, Open};
 use super::header::HEADER_BYTES;
-use crate::input::protocols::smb::access_of;
+use sharebench_smb::wire::from_utf16;
+
+use crate::input::protocols::smb::{access_of, directory, last_component};
 use crate::input::recorder::Recorder;
 use crate::operation::{Access, Action, Outcome};
 
@@ -39,10 +41,10 @@ pub(super) enum Request {
     Nothing,
     Setup,
     Tree {
-        share: Vec<u8>,
+        share: String,
     },
     Create {
-        name: Vec<u8>,
+        name: String,
         access: Access,
         options: u32,
     },
@@ -117,13 +119,13 @@ impl Request {
             1 => Self::Setup,
             3 => {
                 let [at, len] = [short(body, 4)?, short(body, 6)?].map(usize::from);
-                Self::Tree { share: part(bytes, at, len)?.to_vec() }
+                Self::Tree { share: from_utf16(part(bytes, at, len)?) }
             }
             5 => {
                 let [at, len] = [short(body, 44)?, short(body, 46)?].map(usize::from);
                 let access = access_of(word(body, 24)?);
                 let name = if len == 0 { &[][..] } else { part(bytes, at, len)? };
-                Self::Create { name: name.to_vec(), access, options: word(body, 40)? }
+                Self::Create { name: from_utf16(name), access, options: word(body, 40)? }
             }
             6 => Self::Close { id: id(8)? },
             7 => Self::Flush { id: id(8)? },
@@ -263,7 +265,7 @@ impl Request {
 /// The operation of a CREATE, whose reply has identifier, size and kind (2.2.14).
 #[expect(clippy::too_many_arguments, reason = "request, reply and what they change")]
 fn created(
-    name: &[u8],
+    name: &str,
     access: Access,
     options: u32,
     reply: &Reply<'_>,
@@ -284,13 +286,12 @@ fn created(
     // FILE_SUPERSEDED, FILE_CREATED, FILE_OVERWRITTEN; 1 is FILE_OPENED.
     let made = word(body, 4).is_some_and(|done| matches!(done, 0 | 2 | 3));
     let attributes = word(body, 56).unwrap_or(0);
-    let parent = separator(name).and_then(|at| name.get(..at)).unwrap_or_default();
-    let parent = files.path(reply.session, reply.tree, parent);
+    let parent = files.path(reply.session, reply.tree, directory(name));
     let parent = (!name.is_empty()).then(|| recorder.file(server, &parent));
     if let Some(parent) = parent {
         recorder.directory(parent);
     }
-    recorder.name(file, parent, &ascii(&last_component(name)));
+    recorder.name(file, parent, last_component(name).as_bytes());
     let is_directory = attributes & ATTRIBUTE_DIRECTORY != 0 || options & DIRECTORY_FILE != 0;
     if made {
         recorder.created(file);
@@ -320,11 +321,12 @@ fn renamed(
     recorder: &mut Recorder,
 ) -> Action {
     let name = word(value, 16).and_then(|len| part(value, 20, len as usize)).unwrap_or_default();
-    let to = files.path(reply.session, reply.tree, name);
+    let name = from_utf16(name);
+    let to = files.path(reply.session, reply.tree, &name);
     let open = files.get(id, server, recorder);
     let replaced = recorder.rename(server, &open.path, &to);
     open.path = to;
-    recorder.name(open.file, None, &ascii(&last_component(name)));
+    recorder.name(open.file, None, last_component(&name).as_bytes());
     Action::Rename { file: Some(open.file), replaced: replaced.filter(|file| *file != open.file) }
 }
 
