@@ -1,7 +1,7 @@
 //! Headers of SMB 1 (MS-CIFS 2.2.3.1), their status, and the blocks of an `AndX` chain.
 
+use super::bytes::{short, word};
 use crate::input::protocols::Side;
-use crate::input::protocols::smb2::bytes::{short, word};
 use crate::operation::Outcome;
 
 /// Bytes of a header.

@@ -1,5 +1,6 @@
 //! SMB 1 (MS-CIFS, MS-SMB). Messages that the UNIX extensions encrypt are counted.
 
+mod bytes;
 mod files;
 mod header;
 mod names;
@@ -15,13 +16,13 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 
+use self::bytes::short;
 use self::files::Files;
 use self::header::{Block, Blocks, Header, RequestId, Status};
 use self::reply::{Actions, Reply};
 use self::request::{AfterWrite, ReadReply, Request};
 use self::transactions::{NT_TRANSACT, Part, is_transaction};
 use self::unfinished::{Performed, UnfinishedReplies};
-use crate::input::protocols::smb2::bytes::short;
 use crate::input::protocols::{Decoder, Ends, Message, Side};
 use crate::input::recorder::Recorder;
 use crate::operation::{Action, Operation, Outcome, Protocol};

@@ -1,10 +1,10 @@
 //! Requests of SMB 1 that open a file, and their replies.
 
+use super::bytes::{long, short, word};
 use super::files::{Files, Open};
 use super::names::{Strings, joined};
 use super::reply::Reply;
 use crate::input::protocols::smb::access_of;
-use crate::input::protocols::smb2::bytes::{long, short, word};
 use crate::input::recorder::Recorder;
 use crate::operation::{Access, Action};
 

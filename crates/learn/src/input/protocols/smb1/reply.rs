@@ -1,12 +1,12 @@
 //! Requests of SMB 1 with their replies to operations.
 
+use super::bytes::short;
 use super::files::Files;
 use super::names::{Strings, is_pattern};
 use super::request::{AfterWrite, ReadReply, Request};
 use super::target::remove;
 use super::transactions::{Attributes, Change};
 use crate::input::protocols::smb::directory;
-use crate::input::protocols::smb2::bytes::short;
 use crate::input::recorder::Recorder;
 use crate::operation::{Action, Outcome};
 

@@ -1,11 +1,11 @@
 //! Requests of SMB 1 as far as their operations need them (MS-CIFS 2.2.4, MS-SMB 2.2.4).
 
+use super::bytes::{short, word};
 use super::header::Block;
 use super::names::Strings;
 use super::open::Opening;
 use super::target::Target;
 use super::transactions::{self, Attributes, Change};
-use crate::input::protocols::smb2::bytes::{short, word};
 
 /// Bit of `WriteMode`: reply when the data are on stable storage (MS-CIFS 2.2.4.43.1).
 const WRITE_THROUGH: u16 = 0x0001;

@@ -1,10 +1,10 @@
 //! Transactions of SMB 1: TRANSACTION2 (MS-CIFS 2.2.4.46, 2.2.6) and `NT_TRANSACT` (2.2.4.62, 2.2.7).
 
+use super::bytes::{long, part, short, word};
 use super::names::{Strings, is_pattern, within_share};
 use super::open::Opening;
 use super::request::Request;
 use super::target::Target;
-use crate::input::protocols::smb2::bytes::{long, part, short, word};
 
 const TRANSACTION: u8 = 0x25;
 const TRANSACTION2: u8 = 0x32;

@@ -3,14 +3,13 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
+use sharebench_smb::wire::FileId;
+
 use crate::input::protocols::smb;
 use crate::input::recorder::Recorder;
 
 /// Most opens and trees of a connection; more are those of a capture without closes.
 const MAX_OPENS: usize = 1 << 16;
-
-/// An identifier of an open (MS-SMB2 2.2.14.1).
-pub(super) type FileId = [u8; 16];
 
 /// An open file or directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +56,7 @@ impl Files {
     /// The open with this identifier; one that was opened before the capture is a file without a name.
     pub(super) fn get(&mut self, id: FileId, server: SocketAddr, recorder: &mut Recorder) -> &mut Open {
         self.opens.entry(id).or_insert_with(|| Open {
-            file: recorder.file(server, &id),
+            file: recorder.file(server, &[id.persistent.to_le_bytes(), id.volatile.to_le_bytes()].concat()),
             path: Vec::new(),
             delete: false,
             listed: false,
