@@ -1,8 +1,12 @@
 //! SMB 1 (MS-CIFS, MS-SMB). Messages that the UNIX extensions encrypt are counted.
 
+mod attributes;
 mod bytes;
+mod data;
+mod entry;
 mod files;
 mod header;
+mod listing;
 mod names;
 mod open;
 mod reply;
@@ -17,10 +21,11 @@ mod tests;
 use std::collections::{HashMap, HashSet};
 
 use self::bytes::short;
+use self::data::{AfterWrite, DataRequest, ReadReply};
 use self::files::Files;
 use self::header::{Block, Blocks, Header, RequestId, Status};
 use self::reply::{Actions, Reply};
-use self::request::{AfterWrite, ReadReply, Request};
+use self::request::Request;
 use self::transactions::{NT_TRANSACT, Part, is_transaction};
 use self::unfinished::{Performed, UnfinishedReplies};
 use crate::input::protocols::{Decoder, Ends, Message, Side};
@@ -107,7 +112,9 @@ impl Smb1Decoder {
             [Request::Unanswered | Request::Echo(0)] => return,
             // What cannot be decoded has a reply too.
             [] => requests.push(Request::Nothing),
-            [Request::Read { reply: ReadReply::Raw, .. }] => self.raw_read = Some(header.id),
+            [Request::Data(DataRequest::Read { reply: ReadReply::Raw, .. })] => {
+                self.raw_read = Some(header.id);
+            }
             _ => {}
         }
         if self.pending.len() >= MAX_PENDING {
@@ -136,7 +143,9 @@ impl Smb1Decoder {
         }
         if header.command == WRITE_RAW && header.status.is_success() {
             self.raw_write = true;
-            if let [Request::Write { stable: true, after: AfterWrite::Raw, .. }] = *pending.requests {
+            if let [Request::Data(DataRequest::Write { stable: true, after: AfterWrite::Raw, .. })] =
+                *pending.requests
+            {
                 // WRITE_COMPLETE follows (2.2.4.25.3).
                 self.pending.insert(header.id, pending);
                 return;

@@ -179,6 +179,12 @@ impl Opening {
         joined(root.unwrap_or_default(), &self.name)
     }
 
+    /// The operation of an open that failed, or has no reply.
+    pub(super) fn attempted(&self, tid: u16, files: &mut Files, recorder: &mut Recorder) -> Action {
+        let name = self.name_in(files, recorder);
+        Action::Open { file: files.known(tid, &name, recorder), access: self.access, created: false }
+    }
+
     /// The operation of an open that succeeded, which gives its FID to the commands that follow in its chain.
     pub(super) fn succeeded(
         &self,

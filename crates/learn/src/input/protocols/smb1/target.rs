@@ -1,9 +1,7 @@
-//! What requests of SMB 1 name, and the changes that are made to it.
+//! What requests of SMB 1 name.
 
 use super::files::Files;
-use super::names::{is_pattern, joined};
-use super::reply::{Actions, one};
-use super::transactions::Change;
+use super::names::joined;
 use crate::input::protocols::smb::directory;
 use crate::input::recorder::Recorder;
 use crate::operation::Action;
@@ -34,36 +32,8 @@ impl Target {
         }
     }
 
-    /// The operation of a change that succeeded.
-    pub(super) fn set(
-        &self,
-        change: &Change,
-        tid: u16,
-        files: &mut Files,
-        recorder: &mut Recorder,
-    ) -> Actions {
-        one(match (change, self) {
-            (Change::Disposition(delete), Self::Fid(fid)) => {
-                files.get(*fid, recorder).delete = *delete;
-                // The removal is counted with the close.
-                return [None, None];
-            }
-            (Change::Disposition(true) | Change::Removal, Self::Name(name)) => {
-                remove(name, tid, files, recorder)
-            }
-            (Change::Name { name, same_directory }, _) => {
-                return one(self.rename(name, *same_directory, tid, files, recorder));
-            }
-            (Change::Size(size), _) => {
-                let file = self.existing(tid, files, recorder);
-                recorder.changed(file);
-                Action::SetSize { file, size: *size }
-            }
-            _ => Action::SetAttributes { file: self.existing(tid, files, recorder) },
-        })
-    }
-
-    fn rename(
+    /// Gives it another name, in its share or in its directory.
+    pub(super) fn rename(
         &self,
         name: &str,
         same_directory: bool,
@@ -89,15 +59,4 @@ impl Target {
         }
         Action::Rename { file: Some(file), replaced }
     }
-}
-
-/// Removes what has a name.
-pub(super) fn remove(name: &str, tid: u16, files: &Files, recorder: &mut Recorder) -> Action {
-    if is_pattern(name) {
-        // Which files they were is not in the messages.
-        return Action::Remove { file: None };
-    }
-    let file = files.existing(tid, name, recorder);
-    recorder.forget(files.ends.server, &files.path(tid, name));
-    Action::Remove { file: Some(file) }
 }
