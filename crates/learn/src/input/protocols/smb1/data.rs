@@ -1,15 +1,16 @@
 //! Commands of SMB 1 on the data of open files: reads, writes, locks, flushes and closes (MS-CIFS 2.2.4, MS-SMB 2.2.4).
 
+use sharebench_smb::nt1::command;
+use sharebench_smb::nt1::file::{
+    ByteRange, LockRequest, OPLOCK_RELEASE, ReadRequest, ReadResponse, WRITE_THROUGH, WriteRequest,
+};
+
 use super::bytes::{short, word};
 use super::files::Files;
+use super::header;
 use super::reply::{Actions, Reply, one};
 use crate::input::recorder::Recorder;
 use crate::operation::Action;
-
-/// Bit of `WriteMode`: reply when the data are on stable storage (MS-CIFS 2.2.4.43.1).
-const WRITE_THROUGH: u16 = 0x0001;
-/// Bit of `TypeOfLock`: the client gives an oplock up (2.2.4.32.1).
-const OPLOCK_RELEASE: u8 = 0x02;
 
 /// How the reply of a read states the bytes that it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,50 +87,57 @@ impl DataRequest {
             0x0A => core(ReadReply::Core)?,
             0x0B if short(words, 2)? == 0 => Self::Resize { fid: short(words, 0)?, size: low_offset(4)? },
             0x0B => write(0, low_offset(4)?, u32::from(short(words, 2)?), false, AfterWrite::Nothing)?,
-            0x0C => Self::Lock { fid: short(words, 0)?, locks: true, unlocks: false },
-            0x0D => Self::Lock { fid: short(words, 0)?, locks: false, unlocks: true },
+            command::LOCK_BYTE_RANGE | command::UNLOCK_BYTE_RANGE => {
+                let ByteRange { fid, .. } = header::words(words, 2)?;
+                let locks = command == command::LOCK_BYTE_RANGE;
+                Self::Lock { fid, locks, unlocks: !locks }
+            }
             0x13 => core(ReadReply::Locked)?,
             0x14 => write(0, low_offset(4)?, u32::from(short(words, 2)?), false, AfterWrite::Unlock)?,
             0x1A => Self::Read {
                 fid: short(words, 0)?,
-                offset: low_offset(2)? | high_offset(words, 16),
+                offset: offset(word(words, 2)?, high_offset(words, 16)),
                 asked: u32::from(short(words, 6)?),
                 reply: ReadReply::Raw,
             },
             0x1D => {
-                let offset = low_offset(6)? | high_offset(words, 24);
+                let offset = offset(word(words, 6)?, high_offset(words, 24));
                 let stable = short(words, 14)? & WRITE_THROUGH != 0;
                 write(0, offset, u32::from(short(words, 2)?), stable, AfterWrite::Raw)?
             }
             0x2C => write(0, low_offset(4)?, u32::from(short(words, 2)?), false, AfterWrite::Close)?,
-            0x2E => {
-                // MaxCountHigh, where the field is not the timeout of a pipe (MS-SMB 2.2.4.2.1).
-                let high = match word(words, 14)? {
-                    u32::MAX => 0,
-                    high => high & 0xFFFF,
-                };
+            command::READ_ANDX => {
+                let read: ReadRequest = header::words(words, 18)?;
+                // The field may be the timeout of a pipe instead (MS-SMB 2.2.4.2.1).
+                let high = if read.count_high == u32::MAX { 0 } else { read.count_high & 0xFFFF };
                 Self::Read {
-                    fid: short(words, 4)?,
-                    offset: low_offset(6)? | high_offset(words, 20),
-                    asked: u32::from(short(words, 10)?) | high << 16,
+                    fid: read.fid,
+                    offset: offset(read.offset_low, read.offset_high),
+                    asked: u32::from(read.count_low) | high << 16,
                     reply: ReadReply::AndX,
                 }
             }
-            0x2F => {
-                let bytes = u32::from(short(words, 20)?) | u32::from(short(words, 18)?) << 16;
-                let stable = short(words, 14)? & WRITE_THROUGH != 0;
-                write(4, low_offset(6)? | high_offset(words, 24), bytes, stable, AfterWrite::Nothing)?
+            command::WRITE_ANDX => {
+                let write: WriteRequest = header::words(words, 22)?;
+                Self::Write {
+                    fid: write.fid,
+                    offset: offset(write.offset_low, write.offset_high),
+                    bytes: u32::from(write.len_low) | u32::from(write.len_high) << 16,
+                    stable: write.mode & WRITE_THROUGH != 0,
+                    after: AfterWrite::Nothing,
+                }
             }
             _ => {
-                let (unlocks, locks) = ranges(words)?;
-                Self::Lock { fid: short(words, 4)?, locks, unlocks }
+                let LockRequest { fid, locks, unlocks, .. } = header::words(words, 16)?;
+                Self::Lock { fid, locks: locks > 0, unlocks: unlocks > 0 }
             }
         })
     }
 
     /// True for a `LOCKING_ANDX` with which the client gives an oplock up, and locks nothing.
     pub(super) fn releases_oplock(words: &[u8]) -> Option<bool> {
-        Some(*words.get(6)? & OPLOCK_RELEASE != 0 && ranges(words)? == (false, false))
+        let LockRequest { kind, locks, unlocks, .. } = header::words(words, 16)?;
+        Some(kind & OPLOCK_RELEASE != 0 && locks == 0 && unlocks == 0)
     }
 
     /// Its file.
@@ -200,11 +208,6 @@ impl DataRequest {
     }
 }
 
-/// Whether a `LOCKING_ANDX` unlocks ranges, and locks some (2.2.4.32.1).
-fn ranges(words: &[u8]) -> Option<(bool, bool)> {
-    Some((short(words, 12)? > 0, short(words, 14)? > 0))
-}
-
 /// A read, after a lock where it makes one.
 fn read(file: u32, offset: u64, (asked, bytes): (u32, u32), reply: ReadReply) -> Actions {
     let read = Action::Read { file, offset, asked, bytes };
@@ -219,11 +222,7 @@ impl ReadReply {
     fn delivered(self, words: &[u8]) -> Option<u32> {
         match self {
             Self::Core | Self::Locked => short(words, 0).map(u32::from),
-            // DataLength and DataLengthHigh (MS-SMB 2.2.4.2.2).
-            Self::AndX => {
-                let high = short(words, 14).map_or(0, u32::from);
-                short(words, 10).map(|low| u32::from(low) | high << 16)
-            }
+            Self::AndX => header::words(words, 12).map(|read: ReadResponse| read.len() as u32),
             Self::Raw => None,
         }
     }
@@ -241,6 +240,10 @@ fn close(fid: u16, files: &mut Files, recorder: &mut Recorder) -> Actions {
 }
 
 /// `OffsetHigh`, which is there if the request has as many words.
-fn high_offset(words: &[u8], at: usize) -> u64 {
-    word(words, at).map_or(0, |high| u64::from(high) << 32)
+fn high_offset(words: &[u8], at: usize) -> u32 {
+    word(words, at).unwrap_or(0)
+}
+
+const fn offset(low: u32, high: u32) -> u64 {
+    (high as u64) << 32 | low as u64
 }

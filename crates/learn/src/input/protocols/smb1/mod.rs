@@ -20,13 +20,15 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 
+use sharebench_smb::nt1::command::{NEGOTIATE, NT_TRANSACT};
+
 use self::bytes::short;
 use self::data::{AfterWrite, DataRequest, ReadReply};
 use self::files::Files;
 use self::header::{Block, Blocks, Header, RequestId, Status};
 use self::reply::{Actions, Reply};
 use self::request::Request;
-use self::transactions::{NT_TRANSACT, Part, is_transaction};
+use self::transactions::{Part, is_transaction};
 use self::unfinished::{Performed, UnfinishedReplies};
 use crate::input::protocols::{Decoder, Ends, Message, Side};
 use crate::input::recorder::Recorder;
@@ -36,7 +38,6 @@ pub(super) use self::header::sender;
 
 /// Most requests of a connection that wait for a reply; servers usually permit 50 (`MaxMpxCount`).
 const MAX_PENDING: usize = 1 << 10;
-const NEGOTIATE: u8 = 0x72;
 const WRITE_RAW: u8 = 0x1D;
 
 /// A request that waits for its reply.

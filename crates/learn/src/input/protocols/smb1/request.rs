@@ -40,24 +40,6 @@ pub(super) enum Request {
     Other(&'static str),
 }
 
-impl From<DataRequest> for Request {
-    fn from(request: DataRequest) -> Self {
-        Self::Data(request)
-    }
-}
-
-impl From<Listing> for Request {
-    fn from(listing: Listing) -> Self {
-        Self::List(listing)
-    }
-}
-
-impl From<EntryRequest> for Request {
-    fn from(request: EntryRequest) -> Self {
-        Self::Entry(request)
-    }
-}
-
 impl Request {
     /// Decodes a command of a message; none if the message ends too early.
     pub(super) fn decode(block: &Block<'_>, message: &[u8], unicode: bool) -> Option<Self> {
@@ -65,24 +47,24 @@ impl Request {
         let mut strings = Strings { message, at: block.data.0, end: block.data.1, unicode };
         let fid = |at: usize| short(words, at);
         Some(match block.command {
-            0x00 => EntryRequest::MakeDirectory { name: strings.formatted_name()? }.into(),
-            0x01 | 0x06 => EntryRequest::Remove { name: strings.formatted_name()? }.into(),
+            0x00 => Self::Entry(EntryRequest::MakeDirectory { name: strings.formatted_name()? }),
+            0x01 | 0x06 => Self::Entry(EntryRequest::Remove { name: strings.formatted_name()? }),
             0x02 | 0x03 | 0x0E | 0x0F | 0x2D | 0xA2 => {
                 Self::Open(Opening::decode(block.command, words, &mut strings)?)
             }
-            0x04 => DataRequest::Close { fid: fid(0)? }.into(),
+            0x04 => Self::Data(DataRequest::Close { fid: fid(0)? }),
             // All files of the process.
             0x05 if fid(0)? == 0xFFFF => Self::Other("FLUSH"),
-            0x05 => DataRequest::Flush { fid: fid(0)? }.into(),
+            0x05 => Self::Data(DataRequest::Flush { fid: fid(0)? }),
             0x07 => {
                 let from = strings.formatted_name()?;
-                EntryRequest::Rename { from, to: strings.formatted_name()? }.into()
+                Self::Entry(EntryRequest::Rename { from, to: strings.formatted_name()? })
             }
             0x08 => Self::query(Target::Name(strings.formatted_name()?), Attributes::Core),
             0x09 => Self::set(Target::Name(strings.formatted_name()?)),
             0x24 if DataRequest::releases_oplock(words)? => Self::Unanswered,
             0x0A..=0x0D | 0x13 | 0x14 | 0x1A | 0x1D | 0x24 | 0x2C | 0x2E | 0x2F => {
-                DataRequest::decode(block.command, words)?.into()
+                Self::Data(DataRequest::decode(block.command, words)?)
             }
             0x10 => Self::query(Target::Name(strings.formatted_name()?), Attributes::Directory),
             0x12 => Self::Other("SEEK"),
@@ -96,7 +78,7 @@ impl Request {
             0x2A => Self::Other("MOVE"),
             0x2B => Self::Echo(short(words, 0)?),
             0x32 => transactions::decode(words, message, unicode)?,
-            0x34 => Listing::Close { sid: fid(0)? }.into(),
+            0x34 => Self::List(Listing::Close { sid: fid(0)? }),
             0x70 => Self::Tree { share: strings.formatted()? },
             0x73 => Self::Setup,
             0x74 => Self::Logoff,
@@ -106,7 +88,7 @@ impl Request {
                 Self::Tree { share: strings.next()? }
             }
             0x80 => Self::Space,
-            0x81..=0x83 => Listing::Search { name: strings.formatted_name()? }.into(),
+            0x81..=0x83 => Self::List(Listing::Search { name: strings.formatted_name()? }),
             0xA0 => transactions::decode_nt(words, message, unicode)?,
             0xA5 => {
                 let from = strings.formatted_name()?;
@@ -115,7 +97,7 @@ impl Request {
                 let links = short(words, 2)? == 0x0103;
                 let request =
                     if links { EntryRequest::Link { from, to } } else { EntryRequest::Rename { from, to } };
-                request.into()
+                Self::Entry(request)
             }
             // PROCESS_EXIT, TREE_DISCONNECT, NEGOTIATE, FIND_CLOSE.
             0x11 | 0x71 | 0x72 | 0x84 => Self::Nothing,

@@ -1,17 +1,18 @@
 //! Transactions of SMB 1: TRANSACTION2 (MS-CIFS 2.2.4.46, 2.2.6) and `NT_TRANSACT` (2.2.4.62, 2.2.7).
 
+use sharebench_smb::nt1::command::{NT_TRANSACT, TRANSACTION, TRANSACTION2};
+use sharebench_smb::nt1::trans2::{self, subcommand};
+
 use super::attributes::{Attributes, Change};
 use super::bytes::{long, part, short, word};
 use super::entry::EntryRequest;
+use super::header;
 use super::listing::Listing;
 use super::names::{Strings, is_pattern, within_share};
 use super::open::Opening;
 use super::request::Request;
 use super::target::Target;
 
-const TRANSACTION: u8 = 0x25;
-const TRANSACTION2: u8 = 0x32;
-pub(super) const NT_TRANSACT: u8 = 0xA0;
 /// Levels from here on are classes of MS-FSCC 2.4 (MS-SMB 2.2.2.3.5).
 const PASS_THROUGH: u16 = 1000;
 const POSIX_OPEN: u16 = 0x0209;
@@ -68,39 +69,45 @@ fn parameters(message: &[u8], at: usize, len: usize, unicode: bool) -> Option<(&
 
 /// Decodes a request of TRANSACTION2; none if it ends too early.
 pub(super) fn decode(words: &[u8], message: &[u8], unicode: bool) -> Option<Request> {
-    let [len, at] = [short(words, 18)?, short(words, 20)?].map(usize::from);
+    let fields: trans2::Request = header::words(words, 30)?;
+    let [at, len] = [fields.parameters_offset, fields.parameters].map(usize::from);
     let (bytes, mut strings) = parameters(message, at, len, unicode)?;
-    let [data_len, data_at] = [short(words, 22)?, short(words, 24)?].map(usize::from);
-    let data = available(message, data_at, data_len);
+    let data = available(message, fields.data_offset.into(), fields.data.into());
     let mut name_at = |at: usize| {
         strings.at += at;
         strings.name()
     };
-    Some(match short(words, 28)? {
+    Some(match fields.subcommand {
         0x00 => Request::Open(Opening::open2(bytes, &mut strings)?),
-        0x01 => {
+        subcommand::FIND_FIRST2 => {
             let name = name_at(12)?;
             if is_pattern(&name) {
-                Listing::First { name }.into()
+                Request::List(Listing::First { name })
             } else {
                 // Clients query the attributes of a name in this way.
                 query(Target::Name(name), Attributes::Other)
             }
         }
-        0x02 => Listing::Next { sid: short(bytes, 0)? }.into(),
-        0x03 => Request::Space,
-        0x05 => query(Target::Name(name_at(6)?), Attributes::Level(short(bytes, 0)?)),
-        0x06 => set(short(bytes, 0)?, Target::Name(name_at(6)?), data, unicode),
-        0x07 => query(Target::Fid(short(bytes, 0)?), Attributes::Level(short(bytes, 2)?)),
-        0x08 => set(short(bytes, 2)?, Target::Fid(short(bytes, 0)?), data, unicode),
-        0x0D => EntryRequest::MakeDirectory { name: name_at(4)? }.into(),
+        subcommand::FIND_NEXT2 => Request::List(Listing::Next { sid: short(bytes, 0)? }),
+        subcommand::QUERY_FS_INFORMATION => Request::Space,
+        subcommand::QUERY_PATH_INFORMATION => {
+            query(Target::Name(name_at(6)?), Attributes::Level(short(bytes, 0)?))
+        }
+        subcommand::SET_PATH_INFORMATION => set(short(bytes, 0)?, Target::Name(name_at(6)?), data, unicode),
+        subcommand::QUERY_FILE_INFORMATION => {
+            query(Target::Fid(short(bytes, 0)?), Attributes::Level(short(bytes, 2)?))
+        }
+        subcommand::SET_FILE_INFORMATION => {
+            set(short(bytes, 2)?, Target::Fid(short(bytes, 0)?), data, unicode)
+        }
+        0x0D => Request::Entry(EntryRequest::MakeDirectory { name: name_at(4)? }),
         0x10 => Request::Other("TRANS2_GET_DFS_REFERRAL"),
         _ => Request::Other("TRANSACTION2"),
     })
 }
 
 fn query(target: Target, attributes: Attributes) -> Request {
-    EntryRequest::Query { target, attributes }.into()
+    Request::Entry(EntryRequest::Query { target, attributes })
 }
 
 /// `SET_PATH_INFORMATION` and `SET_FILE_INFORMATION` (2.2.6.7, 2.2.6.9, 2.2.8.4).
@@ -134,7 +141,7 @@ fn set(level: u16, target: Target, data: &[u8], unicode: bool) -> Request {
         }
         _ => None,
     };
-    EntryRequest::Set { target, change: change.unwrap_or(Change::Attributes) }.into()
+    Request::Entry(EntryRequest::Set { target, change: change.unwrap_or(Change::Attributes) })
 }
 
 /// Decodes a request of `NT_TRANSACT`; none if it ends too early.

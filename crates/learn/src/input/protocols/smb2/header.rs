@@ -56,7 +56,8 @@ impl<'a> Part<'a> {
 
 /// Gives every message of a compound to `each`; false if one is no message, or is not in the bytes.
 pub(super) fn messages(head: &[u8], len: usize, mut each: impl FnMut(Header, Part<'_>)) -> bool {
-    let (mut whole, mut captured) = (Cow::Borrowed(head), head.len());
+    let mut whole = Cow::Borrowed(head);
+    let mut captured = head.len();
     if captured < len.min(HEAD_BYTES) {
         // Half of a character of a name is none of it.
         captured &= !1;
