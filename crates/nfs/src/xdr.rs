@@ -47,9 +47,9 @@ impl<'a> Reader<'a> {
         Self { rest: message, of_capture: false }
     }
 
-    /// Starts at the front of a message that others exchanged. A capture may have only its first bytes, and its peers may
-    /// take more liberties: padding may be missing at its end, every boolean but 0 is true, a file may be of any kind, and a
-    /// set of attributes ends before the first one that cannot be decoded.
+    /// Starts at the front of a message that a capture shows. The capture may have only its first bytes, and its peers may
+    /// use values that this crate does not know. Therefore padding may be missing at the end, every boolean but 0 is true, a
+    /// file may be of any kind, and a set of attributes ends before the first one that cannot be decoded.
     pub const fn of_capture(message: &'a [u8]) -> Self {
         Self { rest: message, of_capture: true }
     }
