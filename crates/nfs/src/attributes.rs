@@ -44,12 +44,12 @@ impl FileKind {
         }
     }
 
-    fn from_code(value: u32) -> Result<Self, XdrError> {
-        match value {
+    fn get(reader: &mut Reader<'_>) -> Result<Self, XdrError> {
+        match reader.u32()? {
             1 => Ok(Self::Regular),
             2 => Ok(Self::Directory),
-            3..=7 => Ok(Self::Other(value)),
-            _ => Err(XdrError::BadValue { field: "file type", value }),
+            value if (3..=7).contains(&value) || reader.is_of_capture() => Ok(Self::Other(value)),
+            value => Err(XdrError::BadValue { field: "file type", value }),
         }
     }
 }
@@ -108,7 +108,7 @@ pub struct FileAttributes {
 impl FileAttributes {
     /// Decodes them.
     pub fn get(reader: &mut Reader<'_>) -> Result<Self, XdrError> {
-        let kind = FileKind::from_code(reader.u32()?)?;
+        let kind = FileKind::get(reader)?;
         let mode = reader.u32()?;
         let links = reader.u32()?;
         let uid = reader.u32()?;
@@ -167,6 +167,28 @@ pub fn skip_optional(reader: &mut Reader<'_>) -> Result<(), XdrError> {
     Ok(())
 }
 
+/// Attributes of a file before an operation changed it (RFC 1813, 2.6: `wcc_attr`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttributesBefore {
+    /// Length in bytes.
+    pub size: u64,
+    /// Last change of content.
+    pub modified: NfsTime,
+    /// Last change of attributes.
+    pub changed: NfsTime,
+}
+
+impl AttributesBefore {
+    /// Decodes `pre_op_attr`, the first half of `wcc_data`; the second half is [`FileAttributes::get_optional`].
+    pub fn get_optional(reader: &mut Reader<'_>) -> Result<Option<Self>, XdrError> {
+        if !reader.boolean("attributes before follow")? {
+            return Ok(None);
+        }
+        let size = reader.u64()?;
+        Ok(Some(Self { size, modified: NfsTime::get(reader)?, changed: NfsTime::get(reader)? }))
+    }
+}
+
 /// Skips `wcc_data` (RFC 1813, 2.6).
 #[inline]
 pub fn skip_wcc(reader: &mut Reader<'_>) -> Result<(), XdrError> {
@@ -206,6 +228,12 @@ pub struct SetFileAttributes {
 impl SetFileAttributes {
     /// Decodes them.
     pub fn get(reader: &mut Reader<'_>) -> Result<Self, XdrError> {
+        let set = Self::get_up_to_size(reader)?;
+        Ok(Self { accessed: get_set_time(reader)?, modified: get_set_time(reader)?, ..set })
+    }
+
+    /// Decodes all but the times, which follow: a captured message may end before them.
+    pub fn get_up_to_size(reader: &mut Reader<'_>) -> Result<Self, XdrError> {
         let mut word = |field| -> Result<Option<u32>, XdrError> {
             reader.boolean(field)?.then(|| reader.u32()).transpose()
         };
@@ -213,7 +241,7 @@ impl SetFileAttributes {
         let uid = word("set uid")?;
         let gid = word("set gid")?;
         let size = reader.boolean("set size")?.then(|| reader.u64()).transpose()?;
-        Ok(Self { mode, uid, gid, size, accessed: get_set_time(reader)?, modified: get_set_time(reader)? })
+        Ok(Self { mode, uid, gid, size, ..Self::default() })
     }
 
     /// Encodes them.
@@ -282,6 +310,22 @@ mod tests {
         assert_eq!(bytes[20..28], (1u64 << 40).to_be_bytes());
         assert_eq!(bytes[76..], [0, 0, 0, 12, 0, 0, 0, 9]);
         assert_eq!(FileAttributes::get(&mut Reader::new(bytes)), Ok(attributes()));
+    }
+
+    #[test]
+    fn wcc_data_has_size_and_times_before_the_attributes_after_it() {
+        let mut writer = Writer::default();
+        // RFC 1813, 2.6: attributes before, size, mtime, ctime; attributes after.
+        writer.words(&[1, 0, 7, 1, 2, 3, 4, 1]);
+        attributes().put(&mut writer);
+        let mut reader = Reader::new(writer.as_slice());
+        let [modified, changed] = [(1, 2), (3, 4)].map(|(seconds, nanos)| NfsTime { seconds, nanos });
+        let before = AttributesBefore { size: 7, modified, changed };
+        assert_eq!(AttributesBefore::get_optional(&mut reader), Ok(Some(before)));
+        assert_eq!(FileAttributes::get_optional(&mut reader), Ok(Some(attributes())));
+        let mut whole = Reader::new(writer.as_slice());
+        assert_eq!((skip_wcc(&mut whole), whole.rest().len()), (Ok(()), 0));
+        assert_eq!(AttributesBefore::get_optional(&mut Reader::new(&[0; 4])), Ok(None));
     }
 
     #[test]

@@ -13,7 +13,8 @@ const REPLY: u32 = 1;
 const RPC_VERSION: u32 = 2;
 /// No credential, or no verifier.
 pub const AUTH_NONE: u32 = 0;
-const AUTH_SYS: u32 = 1;
+/// User and groups by number, which nothing proves.
+pub const AUTH_SYS: u32 = 1;
 /// Flavor of the call that requests TLS (RFC 9289, 4.1).
 pub const AUTH_TLS: u32 = 7;
 /// Verifier of the reply with which a server begins TLS (RFC 9289, 4.1).
@@ -95,6 +96,18 @@ impl CallHeader {
     /// Decodes a call's header and leaves `reader` at its arguments.
     #[inline]
     pub fn get(reader: &mut Reader<'_>) -> Result<Self, CallError> {
+        let (header, _) = Self::get_with_credential(reader)?;
+        let Self { xid, flavor, .. } = header;
+        if flavor != AUTH_NONE && flavor != AUTH_SYS {
+            return Err(CallError::Flavor { xid, flavor });
+        }
+        Ok(header)
+    }
+
+    /// Decodes the header of a call of any flavor, with the body of its credential: see [`get_auth_sys`] and
+    /// [`crate::rpcsec::GssCredential`].
+    #[inline]
+    pub fn get_with_credential<'a>(reader: &mut Reader<'a>) -> Result<(Self, &'a [u8]), CallError> {
         let xid = reader.u32()?;
         match reader.u32()? {
             CALL => {}
@@ -108,14 +121,24 @@ impl CallHeader {
         let version = reader.u32()?;
         let procedure = reader.u32()?;
         let flavor = reader.u32()?;
-        reader.opaque("credential", MAX_AUTH_BYTES)?;
+        let credential = reader.opaque("credential", MAX_AUTH_BYTES)?;
         reader.u32()?;
         reader.opaque("verifier", MAX_AUTH_BYTES)?;
-        if flavor != AUTH_NONE && flavor != AUTH_SYS {
-            return Err(CallError::Flavor { xid, flavor });
-        }
-        Ok(Self { xid, program, version, procedure, flavor })
+        Ok((Self { xid, program, version, procedure, flavor }, credential))
     }
+}
+
+/// Decodes user and group of a credential `AUTH_SYS` (RFC 5531, appendix A: `authsys_parms`).
+pub fn get_auth_sys(reader: &mut Reader<'_>) -> Result<(u32, u32), XdrError> {
+    reader.u32()?;
+    reader.opaque("machine name", 255)?;
+    let identity = (reader.u32()?, reader.u32()?);
+    let groups = reader.u32()?;
+    if groups as usize > MAX_GROUPS {
+        return Err(XdrError::TooLong { field: "groups", len: groups, max: MAX_GROUPS });
+    }
+    reader.take(4 * groups as usize)?;
+    Ok(identity)
 }
 
 /// The header of every call of one program and credential, encoded once: everything between xid and arguments.
@@ -338,6 +361,9 @@ mod tests {
         let header = CallHeader::get(&mut reader).unwrap();
         assert_eq!((header.xid, header.procedure, header.flavor), (0x0102_0304, 6, AUTH_SYS));
         assert!(reader.rest().is_empty());
+        let (again, credential) =
+            CallHeader::get_with_credential(&mut Reader::new(writer.as_slice())).unwrap();
+        assert_eq!((again, get_auth_sys(&mut Reader::new(credential))), (header, Ok((7, 8))));
     }
 
     #[test]

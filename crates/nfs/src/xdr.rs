@@ -38,12 +38,25 @@ pub enum XdrError {
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
     rest: &'a [u8],
+    of_capture: bool,
 }
 
 impl<'a> Reader<'a> {
     /// Starts at the front of `message`.
     pub const fn new(message: &'a [u8]) -> Self {
-        Self { rest: message }
+        Self { rest: message, of_capture: false }
+    }
+
+    /// Starts at the front of a message that a capture shows. The capture may have only its first bytes, and its peers may
+    /// use values that this crate does not know. Therefore padding may be missing at the end, every boolean but 0 is true, a
+    /// file may be of any kind, and a set of attributes ends before the first one that cannot be decoded.
+    pub const fn of_capture(message: &'a [u8]) -> Self {
+        Self { rest: message, of_capture: true }
+    }
+
+    /// True if the message was captured: see [`Self::of_capture`].
+    pub const fn is_of_capture(&self) -> bool {
+        self.of_capture
     }
 
     /// The bytes that were not decoded yet.
@@ -88,7 +101,7 @@ impl<'a> Reader<'a> {
     pub fn boolean(&mut self, field: &'static str) -> Result<bool, XdrError> {
         match self.u32()? {
             0 => Ok(false),
-            1 => Ok(true),
+            value if value == 1 || self.of_capture => Ok(true),
             value => Err(XdrError::BadValue { field, value }),
         }
     }
@@ -100,8 +113,17 @@ impl<'a> Reader<'a> {
         if len as usize > max {
             return Err(XdrError::TooLong { field, len, max });
         }
-        let body = self.take(len as usize)?;
-        self.take(padding(len as usize))?;
+        self.padded(len as usize)
+    }
+
+    /// `len` bytes and their padding (RFC 4506, 4.9). The length of data may precede them by other items.
+    #[inline]
+    pub fn padded(&mut self, len: usize) -> Result<&'a [u8], XdrError> {
+        let body = self.take(len)?;
+        match self.take(padding(len)) {
+            Err(_) if self.of_capture => self.rest = &[],
+            padding => drop(padding?),
+        }
         Ok(body)
     }
 }
@@ -276,8 +298,18 @@ mod tests {
     }
 
     #[test]
+    fn a_captured_message_may_end_within_the_padding() {
+        let bytes = [0, 0, 0, 1, b'a', 0];
+        assert_eq!(Reader::new(&bytes).opaque("name", 9), Err(XdrError::Truncated { wanted: 3, left: 1 }));
+        let mut reader = Reader::of_capture(&bytes);
+        assert_eq!((reader.opaque("name", 9), reader.rest()), (Ok(&b"a"[..]), &[][..]));
+        assert!(Reader::of_capture(&bytes[..4]).opaque("name", 9).is_err());
+    }
+
+    #[test]
     fn a_boolean_is_zero_or_one() {
         assert!(Reader::new(&[0, 0, 0, 2]).boolean("eof").is_err());
+        assert_eq!(Reader::of_capture(&[0, 0, 0, 2]).boolean("eof"), Ok(true));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use sharebench_ncp::wire::bindery::{
 };
 use sharebench_ncp::wire::burst::{BurstCall, BurstPacket, BurstReadReply, BurstWriteReply};
 use sharebench_ncp::wire::directory::{AllocatedHandle, EffectiveRights, HandlePathText};
+use sharebench_ncp::wire::enhanced::as_name_space_call;
 use sharebench_ncp::wire::ethernet::Frame;
 use sharebench_ncp::wire::file::{CopiedBytes, FileSize, OpenedFile};
 use sharebench_ncp::wire::find::{FoundFile, SearchBegun};
@@ -27,7 +28,7 @@ use sharebench_ncp::wire::server_info::{ConnectionUser, DateAndTime, ServerInfo}
 use sharebench_ncp::wire::tcp::{Direction, MAX_MESSAGE, TcpReply, TcpRequest, message_len};
 use sharebench_ncp::wire::volume::{VolumeInfo, VolumeName, VolumeNumber, VolumeUsage};
 use sharebench_ncp::wire::watchdog::{IpWatchdog, Notice};
-use sharebench_ncp::wire::{Codec, NamedInfo, ReadReply, Reader, Request, ReturnMask};
+use sharebench_ncp::wire::{Codec, InfoForm, NamedInfo, ReadReply, Reader, Request, ReturnMask};
 
 /// The first byte selects the kind of packet.
 pub fn run(input: &[u8]) {
@@ -61,6 +62,10 @@ fn request(bytes: &[u8]) {
         let mut again = Vec::new();
         request.put(&mut again);
         assert_eq!(Request::decode(&again), Ok(request));
+    }
+    if let Some(call) = as_name_space_call(bytes) {
+        assert!(call.len() <= bytes.len() && matches!(call.first(), Some(0x57)));
+        let _ = Request::decode(&call);
     }
 }
 
@@ -96,6 +101,12 @@ fn found(bytes: &[u8]) {
         assert_eq!(ReadReply::decode(offset, &again).map(|again| again.data), Ok(reply.data));
     }
     // The fixed block is always encoded completely.
+    for extended in [0, 0x8000, 0x84ff] {
+        let mask = ReturnMask(u16::from(*form) * 0x101);
+        let mut reader = Reader::new(bytes);
+        let _ = InfoForm { mask, extended, wide: form % 2 == 0 }.get(&mut reader);
+        assert!(reader.rest().len() <= bytes.len());
+    }
     let _ = NamedInfo::get(mask, &mut Reader::new(bytes)).map(|info| info.put(&mut again));
     let _ = Opened::get(mask, &mut Reader::new(bytes)).map(|opened| opened.put(&mut again));
     let _ = FoundNext::get(mask, &mut Reader::new(bytes)).map(|found| found.put(&mut again));

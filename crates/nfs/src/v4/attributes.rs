@@ -21,7 +21,7 @@ macro_rules! attributes {
             $($(#[$field_doc])* pub $field: Option<$type>,)*
         }
 
-        impl $name<'_> {
+        impl<'a> $name<'a> {
             /// The attributes of this type.
             pub const KNOWN: Bitmap = Bitmap::of(&[$($number),*]);
 
@@ -30,6 +30,12 @@ macro_rules! attributes {
                 let mut mask = Bitmap::default();
                 $(if self.$field.is_some() { mask = mask.with($number); })*
                 mask
+            }
+
+            /// Decodes the values of the attributes in `mask`, up to the first one that is malformed.
+            fn get_values(&mut self, mask: Bitmap, values: &mut Reader<'a>) -> Result<(), XdrError> {
+                $(if mask.contains($number) { self.$field = Some(Item::get(values)?); })*
+                Ok(())
             }
 
             /// Encodes those attributes that are in `wanted`.
@@ -49,11 +55,17 @@ macro_rules! attributes {
                 let mask = Bitmap::get(reader)?;
                 // The message limits the length of the values.
                 let mut values = Reader::new(reader.opaque("attribute values", reader.rest().len())?);
-                if let Some(value) = mask.without(Self::KNOWN).iter().next() {
+                let mut set = Self::default();
+                let unknown = mask.without(Self::KNOWN).iter().next();
+                if reader.is_of_capture() {
+                    // What follows an attribute of unknown length cannot be found.
+                    let _ = set.get_values(mask.below(unknown), &mut values);
+                    return Ok(set);
+                }
+                if let Some(value) = unknown {
                     return Err(XdrError::BadValue { field: UNKNOWN_ATTRIBUTE, value });
                 }
-                let mut set = Self::default();
-                $(if mask.contains($number) { set.$field = Some(Item::get(&mut values)?); })*
+                set.get_values(mask, &mut values)?;
                 match values.rest().len() {
                     0 => Ok(set),
                     left => Err(XdrError::BadValue { field: "bytes after the attributes", value: left as u32 }),
@@ -98,6 +110,8 @@ attributes! {
         acl: List<'a, Ace<'a>, MAX_ACES> = 12,
         /// `aclsupport`: the supported types of entries.
         acl_support: u32 = 13,
+        /// `archive`: the object was archived since it was changed last.
+        archived: bool = 14,
         /// `cansettime`: the times can be set.
         can_set_time: bool = 15,
         /// `case_insensitive`.

@@ -62,6 +62,14 @@ impl Bitmap {
         Self { words: std::array::from_fn(|at| self.words[at] & !other.words[at]) }
     }
 
+    /// The numbers below a limit; all without one.
+    #[must_use]
+    pub fn below(self, limit: Option<u32>) -> Self {
+        self.iter()
+            .take_while(|number| limit.is_none_or(|limit| *number < limit))
+            .fold(Self::default(), Self::with)
+    }
+
     /// True if the set contains nothing.
     pub fn is_empty(self) -> bool {
         self.words == [0; WORDS]

@@ -18,12 +18,15 @@
 //! | ALLOCATE, DEALLOCATE, SEEK, COPY, CLONE, `READ_PLUS` (4.2) | [`sparse`] |
 //! | `CB_SEQUENCE`, `CB_RECALL`, `CB_NOTIFY_LOCK` | [`callback`] |
 //!
+//! [`body`] decodes the arguments or the result of any of them.
+//!
 //! PUTROOTFH, PUTPUBFH, GETFH, LOOKUPP, SAVEFH, RESTOREFH and READLINK have no arguments. The result of GETFH is a
 //! handle: [`data::PutFh`].
 
 pub mod attribute_types;
 pub mod attributes;
 pub mod bitmap;
+pub mod body;
 pub mod callback;
 pub mod client_id;
 pub mod compound;

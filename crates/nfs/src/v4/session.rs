@@ -1,5 +1,6 @@
 //! Operations of sessions (RFC 8881, 18.35 to 18.37, 18.46, 18.50 and 18.51).
 
+use crate::rpc::get_auth_sys;
 use crate::v4::data::StateId;
 use crate::v4::item::{Item, Opaque, message};
 use crate::v4::list::List;
@@ -209,20 +210,6 @@ impl Item<'_> for CallbackSecurity {
             writer.words(&[1, 0, 0, user, group, 0]);
         }
     }
-}
-
-/// User and group of `authsys_parms` (RFC 5531, appendix A).
-fn get_auth_sys(reader: &mut Reader<'_>) -> Result<(u32, u32), XdrError> {
-    reader.u32()?;
-    reader.opaque("machine name", 255)?;
-    let identity = (reader.u32()?, reader.u32()?);
-    let groups = reader.u32()?;
-    let max = crate::rpc::MAX_GROUPS;
-    if groups as usize > max {
-        return Err(XdrError::TooLong { field: "groups", len: groups, max });
-    }
-    reader.take(4 * groups as usize)?;
-    Ok(identity)
 }
 
 message! {

@@ -1,7 +1,7 @@
 //! Runs every decoder on arbitrary bytes: it must not panic or read beyond the end, and records must not depend on
 //! where the stream is cut.
 
-use sharebench_nfs::attributes::{FileAttributes, SetFileAttributes, skip_wcc};
+use sharebench_nfs::attributes::{AttributesBefore, FileAttributes, SetFileAttributes, skip_wcc};
 use sharebench_nfs::mount::get_mounted;
 use sharebench_nfs::port_mapper::{get_port, get_universal_port};
 use sharebench_nfs::protocol::FileHandle;
@@ -12,19 +12,14 @@ use sharebench_nfs::results::{
 use sharebench_nfs::rpc::{CallHeader, VerifiedReply, get_reply};
 use sharebench_nfs::rpcsec::{GssCredential, InitResult};
 use sharebench_nfs::v4::attributes::{Attributes, SetAttributes};
+use sharebench_nfs::v4::body::{Arguments, OperationResult};
 use sharebench_nfs::v4::callback::{CallbackHead, CallbackSequence, NotifyLock, Recall};
-use sharebench_nfs::v4::client_id::SetClientId;
 use sharebench_nfs::v4::compound::{CallHead, ReplyHead, get_operation};
-use sharebench_nfs::v4::data::{Close, PutFh, Read, WriteHead};
 use sharebench_nfs::v4::item::Item;
-use sharebench_nfs::v4::listing::{self, ReadDir};
-use sharebench_nfs::v4::lock::{Denied, Lock};
-use sharebench_nfs::v4::names::{Create, SecurityFlavors};
-use sharebench_nfs::v4::open::{Open, Opened};
-use sharebench_nfs::v4::session::{
-    CreateSession, CreatedSession, ExchangeId, ExchangedId, Sequence, Sequenced, TestStateId,
-};
-use sharebench_nfs::v4::sparse::{Copied, Copy, Segment, SegmentsHead};
+use sharebench_nfs::v4::listing;
+use sharebench_nfs::v4::lock::Denied;
+use sharebench_nfs::v4::operation::Operation;
+use sharebench_nfs::v4::sparse::{Segment, SegmentsHead};
 use sharebench_nfs::xdr::{Reader, XdrError};
 
 /// Longest accepted record.
@@ -68,8 +63,9 @@ fn records(input: &[u8]) {
 type Decode = fn(&mut Reader<'_>) -> Result<(), XdrError>;
 
 fn results(input: &[u8]) {
-    let try_each: [Decode; 19] = [
+    let try_each: [Decode; 20] = [
         |reader| CallHeader::get(reader).map(drop).or(Ok(())),
+        |reader| AttributesBefore::get_optional(reader).map(drop),
         |reader| get_reply(reader).map(drop),
         |reader| VerifiedReply::get(reader).map(drop),
         |reader| GssCredential::get(reader.rest()).map(drop),
@@ -103,42 +99,30 @@ fn results(input: &[u8]) {
     }
 }
 
-/// Decodes arbitrary bytes as parts of a COMPOUND of NFSv4.
+/// Decodes arbitrary bytes as parts of a COMPOUND of NFSv4: the heads and lists, then what belongs to each operation.
 fn version_4(input: &[u8]) {
-    let try_each: [Decode; 11] = [
+    let try_each: [Decode; 9] = [
         |reader| CallHead::get(reader).and_then(|_| get_operation(reader)).map(drop),
         |reader| ReplyHead::get(reader).map(drop),
-        |reader| ExchangeId::get(reader).map(drop),
-        |reader| ExchangedId::get(reader).map(drop),
-        |reader| CreateSession::get(reader).map(drop),
-        |reader| CreatedSession::get(reader).map(drop),
-        |reader| Sequence::get(reader).map(drop),
-        |reader| Sequenced::get(reader).map(drop),
-        |reader| PutFh::get(reader).map(drop),
-        |reader| Read::get(reader).and_then(|_| WriteHead::get(reader)).map(drop),
-        |reader| Close::get(reader).map(drop),
-    ];
-    let names_and_state: [Decode; 16] = [
-        |reader| Open::get(reader).map(drop),
-        |reader| Opened::get(reader).map(drop),
         |reader| Attributes::get(reader).map(drop),
         |reader| SetAttributes::get(reader).map(drop),
-        |reader| ReadDir::get(reader).map(drop),
         |reader| listing::get_listing(reader, drop).map(drop),
-        |reader| Lock::get(reader).map(drop),
         |reader| Denied::get(reader).map(drop),
-        |reader| Create::get(reader).map(drop),
-        |reader| SecurityFlavors::get(reader).map(drop),
-        |reader| SetClientId::get(reader).map(drop),
-        |reader| TestStateId::get(reader).map(drop),
-        |reader| Copy::get(reader).and_then(|_| Copied::get(reader)).map(drop),
         |reader| SegmentsHead::get(reader).and_then(|_| Segment::get(reader)).map(drop),
         |reader| CallbackHead::get(reader).and_then(|_| CallbackSequence::get(reader)).map(drop),
         |reader| Recall::get(reader).and_then(|_| NotifyLock::get(reader)).map(drop),
     ];
-    for decode in try_each.into_iter().chain(names_and_state) {
-        let mut reader = Reader::new(input);
-        let _ = decode(&mut reader);
-        assert!(reader.rest().len() <= input.len());
+    let decode_each = |decode: &dyn Fn(&mut Reader<'_>) -> Result<(), XdrError>| {
+        for mut reader in [Reader::new(input), Reader::of_capture(input)] {
+            let _ = decode(&mut reader);
+            assert!(reader.rest().len() <= input.len());
+        }
+    };
+    for decode in try_each {
+        decode_each(&decode);
+    }
+    for operation in Operation::ALL {
+        decode_each(&|reader| Arguments::get(*operation, reader).map(|_| ()));
+        decode_each(&|reader| OperationResult::get(*operation, reader).map(|_| ()));
     }
 }

@@ -188,9 +188,11 @@ macro_rules! body {
 
             /// Decodes the body of a message.
             pub fn decode(message: &[u8]) -> Result<Self, $crate::wire::WireError> {
-                #[allow(unused_mut, reason = "some bodies have no fields")]
-                let mut reader = $crate::wire::Reader::body(message, $size, stringify!($name))?;
-                let _ = &reader;
+                Self::get(&mut $crate::wire::Reader::body(message, $size, stringify!($name))?)
+            }
+
+            /// Decodes the fields after the `StructureSize`.
+            pub fn get(reader: &mut $crate::wire::Reader<'_>) -> Result<Self, $crate::wire::WireError> {
                 Ok(Self { $($field: reader.get()?,)* })
             }
         }

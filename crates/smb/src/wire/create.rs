@@ -132,6 +132,13 @@ impl CreateRequest {
 
     /// Decodes the body of a message.
     pub fn decode(message: &[u8]) -> Result<Self, WireError> {
+        let (request, list) = Self::decode_up_to_contexts(message)?;
+        Ok(Self { contexts: contexts(list?)?, ..request })
+    }
+
+    /// Decodes the body of a message without its contexts, of which a captured message may have a part; the encoded
+    /// contexts, or why they are not in the message.
+    pub fn decode_up_to_contexts(message: &[u8]) -> Result<(Self, Result<&[u8], WireError>), WireError> {
         let mut reader = Reader::body(message, 57, "CreateRequest")?;
         let _security_flags: u8 = reader.get()?;
         let oplock = reader.get()?;
@@ -147,8 +154,11 @@ impl CreateRequest {
         let contexts_offset: u32 = reader.get()?;
         let contexts_len: u32 = reader.get()?;
         let name = from_utf16(reader.slice(usize::from(offset), usize::from(len))?);
-        let contexts = contexts(reader.slice(contexts_offset as usize, contexts_len as usize)?)?;
-        Ok(Self { oplock, impersonation, access, attributes, share, disposition, options, name, contexts })
+        let list = reader.slice(contexts_offset as usize, contexts_len as usize);
+        let contexts = Vec::new();
+        let request =
+            Self { oplock, impersonation, access, attributes, share, disposition, options, name, contexts };
+        Ok((request, list))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Messages of one connection to operations.
+//! Messages of one connection to operations. The codecs of `smb`, `nfs` and `ncp` decode them; here is what the messages mean
+//! together, and what a capture that has only a part of them still shows.
 
 mod ncp;
 mod nfs;

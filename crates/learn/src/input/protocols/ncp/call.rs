@@ -1,13 +1,12 @@
 //! Requests (docs/protocols/ncp.md 2 and 3): what is kept of each until its reply.
 
 use sharebench_ncp::wire::dos::{access, attribute};
+use sharebench_ncp::wire::enhanced::as_name_space_call;
 use sharebench_ncp::wire::lock::flag;
 use sharebench_ncp::wire::name_space::mode;
 use sharebench_ncp::wire::negotiate::OfferBurst;
-use sharebench_ncp::wire::{Pstr, Request};
+use sharebench_ncp::wire::{InfoForm, Pstr, Request};
 
-use super::description::Form;
-use super::enhanced::as_name_space_call;
 use super::places::{Place, Places};
 use crate::input::recorder::Recorder;
 
@@ -21,7 +20,7 @@ pub(super) enum Description {
     /// The entry of the classic calls.
     Classic,
     /// The information block in this form.
-    NameSpace(Form),
+    NameSpace(InfoForm),
 }
 
 /// What an open does where its reply does not say it.
@@ -96,7 +95,7 @@ pub(super) enum Call {
     },
     Info {
         place: Place,
-        form: Form,
+        form: InfoForm,
     },
     SetAttributes {
         place: Place,
@@ -283,7 +282,7 @@ impl Call {
         recorder: &mut Recorder,
     ) -> Self {
         let mut path = |path| places.of_components(connection, path, &mut *recorder);
-        let form = |mask, extended| Form { mask, extended, wide: false };
+        let form = |mask, extended| InfoForm { mask, extended, wide: false };
         match request {
             Request::ObtainInfo(call) => {
                 Self::Info { place: path(&call.path), form: form(call.mask, call.extended) }
@@ -334,7 +333,7 @@ impl Call {
                     write: call.access & access::WRITE != 0,
                     through: call.access & access::WRITE_THROUGH != 0,
                     disposition: Disposition::Existing,
-                    reply: Description::NameSpace(Form {
+                    reply: Description::NameSpace(InfoForm {
                         mask: call.mask,
                         extended: call.extended,
                         wide: false,

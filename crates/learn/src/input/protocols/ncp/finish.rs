@@ -59,7 +59,7 @@ impl Call {
                 return vec![(Action::Stat { file: Some(file) }, by_handle(reply.completion))];
             }
             Self::Info { place, form } => {
-                let described = form.read(&mut reader).ok().filter(|_| succeeded);
+                let described = form.get(&mut reader).ok().filter(|_| succeeded);
                 let file = match described {
                     Some(described) => Some(places.described(&place, &described, recorder)),
                     None => places.known(&place, recorder),
@@ -250,7 +250,7 @@ impl Opening {
                 let handle = reader.get::<ShortHandle>().ok();
                 let did = reader.get::<U8>().unwrap_or(0);
                 // After a byte without a meaning here.
-                let described = reader.take(1).and_then(|_| form.read(&mut reader)).ok();
+                let described = reader.take(1).and_then(|_| form.get(&mut reader)).ok();
                 let file = match &described {
                     // The length is that after the open.
                     Some(described) if did & action::REPLACED == 0 => {
@@ -306,7 +306,7 @@ fn listed(
         }
         (Description::NameSpace(form), false) => {
             let skipped = reader.get::<Sequence>().and_then(|_| reader.take(1));
-            if let Ok(entry) = skipped.and_then(|_| form.read(&mut reader)) {
+            if let Ok(entry) = skipped.and_then(|_| form.get(&mut reader)) {
                 places.listed(directory, &entry, recorder);
             }
             1
@@ -316,7 +316,7 @@ fn listed(
             let Ok(count) = skipped.and_then(|_| reader.get::<Le16>()) else { return 0 };
             // A capture may have cut entries; their number is known nevertheless.
             for _ in 0..if form.is_bounded() { count } else { count.min(1) } {
-                let Ok(entry) = form.read(&mut reader) else { break };
+                let Ok(entry) = form.get(&mut reader) else { break };
                 places.listed(directory, &entry, recorder);
             }
             u32::from(count)

@@ -2,8 +2,6 @@
 
 mod burst;
 mod call;
-mod description;
-mod enhanced;
 mod finish;
 mod packet;
 mod places;

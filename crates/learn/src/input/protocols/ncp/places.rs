@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use sharebench_ncp::wire::HandlePath;
 use sharebench_ncp::wire::dos::attribute;
 use sharebench_ncp::wire::handle_path::base;
+use sharebench_ncp::wire::{EntryInfo, HandlePath};
 
-use super::description::Described;
 use crate::input::recorder::Recorder;
 
 /// Most directory handles, and most open files, of a client; more are those of a capture without closes.
@@ -107,7 +106,7 @@ impl Places {
 
     /// What a place means whose information is known. The number of an entry decides, because a file can have a name in each name
     /// space.
-    pub(super) fn described(&self, place: &Place, described: &Described<'_>, recorder: &mut Recorder) -> u32 {
+    pub(super) fn described(&self, place: &Place, described: &EntryInfo<'_>, recorder: &mut Recorder) -> u32 {
         let Some((volume, entry)) = described.entry else {
             return Self::sized(self.file(place, recorder), described, recorder);
         };
@@ -124,7 +123,7 @@ impl Places {
         Self::sized(file, described, recorder)
     }
 
-    fn sized(file: u32, described: &Described<'_>, recorder: &mut Recorder) -> u32 {
+    fn sized(file: u32, described: &EntryInfo<'_>, recorder: &mut Recorder) -> u32 {
         if described.attributes.is_some_and(|attributes| attributes & attribute::DIRECTORY != 0) {
             recorder.directory(file);
         } else if let Some(size) = described.size {
@@ -134,7 +133,7 @@ impl Places {
     }
 
     /// Notes the entries of a listing.
-    pub(super) fn listed(&self, directory: u32, entry: &Described<'_>, recorder: &mut Recorder) {
+    pub(super) fn listed(&self, directory: u32, entry: &EntryInfo<'_>, recorder: &mut Recorder) {
         if let Some(name) = entry.name {
             let place = Place::Name { directory, name: name.to_ascii_uppercase().into() };
             self.described(&place, entry, recorder);

@@ -4,12 +4,16 @@ mod place;
 mod rpc;
 mod v3;
 mod v4;
-mod xdr;
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 
-use self::rpc::{Protection, Reply};
+use sharebench_nfs::protocol::NFS_VERSION;
+use sharebench_nfs::rpc::{get_reply, is_call};
+use sharebench_nfs::v4::compound::NFS4_VERSION;
+use sharebench_nfs::xdr::Reader;
+
+use self::rpc::Protection;
 use crate::input::protocols::{Decoder, Ends, Message, Side};
 use crate::input::recorder::Recorder;
 use crate::operation::{Operation, Outcome, Protocol};
@@ -69,28 +73,30 @@ impl NfsDecoder {
     }
 
     fn call(&mut self, message: &Message<'_>, recorder: &mut Recorder) {
-        if let Some(xid) = rpc::call_of_other_program(message.head) {
+        let mut body = Reader::of_capture(message.head);
+        if let Ok(Some(xid)) = rpc::call_of_other_program(body) {
             self.ignore(xid);
             return;
         }
-        let Some(call) = rpc::call(message.head) else {
+        let Ok(call) = rpc::Call::get(&mut body) else {
             not_decoded(message, recorder);
             return;
         };
-        let Some(mut body) = call.protection.open(call.body) else {
+        let xid = call.header.xid;
+        if !call.protection.open(&mut body) {
             recorder.unseen().encrypted += 1;
             return;
-        };
+        }
         let server = self.ends.server;
-        let (protocol, decoded) = match (call.version, call.procedure) {
-            (3, procedure) => {
+        let (protocol, decoded) = match (call.header.version, call.header.procedure) {
+            (NFS_VERSION, procedure) => {
                 (Protocol::Nfs3, v3::Call::decode(procedure, body, server, recorder).map(Call::V3))
             }
-            (4, 0) => {
-                self.ignore(call.xid);
+            (NFS4_VERSION, 0) => {
+                self.ignore(xid);
                 return;
             }
-            (4, procedure) => {
+            (NFS4_VERSION, procedure) => {
                 (Protocol::Nfs4, v4::call(procedure, &mut body, server, recorder).map(Call::V4))
             }
             _ => {
@@ -108,11 +114,12 @@ impl NfsDecoder {
         }
         let pending = Pending { user, start: message.start, protection: call.protection, call: decoded };
         // A call that is sent again began the first time.
-        self.pending.entry(call.xid).or_insert(pending);
+        self.pending.entry(xid).or_insert(pending);
     }
 
     fn reply(&mut self, message: &Message<'_>, recorder: &mut Recorder) {
-        let Some(Reply { xid, rejected, body }) = rpc::reply(message.head) else {
+        let mut body = Reader::of_capture(message.head);
+        let Ok((xid, performed)) = get_reply(&mut body) else {
             recorder.unseen().not_understood += 1;
             return;
         };
@@ -121,23 +128,24 @@ impl NfsDecoder {
             return;
         };
         let server = self.ends.server;
-        let done = match (rejected, call) {
-            (Some(why), call) => call.without_results(Outcome::Failed(why), server, recorder),
-            (None, Call::V3(call)) => {
-                let (action, outcome) = call.finish(protection.open(body), server, recorder);
+        let is_readable = protection.open(&mut body);
+        let done = match (performed, call) {
+            (Err(rejection), call) => {
+                call.without_results(Outcome::Failed(rpc::number_of(rejection)), server, recorder)
+            }
+            (Ok(()), Call::V3(call)) if is_readable => {
+                let (action, outcome) = call.finish(&mut body, server, recorder);
                 action.map(|action| (action, outcome)).into_iter().collect()
             }
-            (None, Call::V4(steps)) => match protection.open(body) {
-                Some(mut body) => {
-                    let mut complete = true;
-                    let done = v4::reply(&steps, &mut body, &mut complete, server, recorder);
-                    if !complete {
-                        not_decoded(message, recorder);
-                    }
-                    done
+            (Ok(()), Call::V4(steps)) if is_readable => {
+                let mut complete = true;
+                let done = v4::reply(&steps, &mut body, &mut complete, server, recorder);
+                if !complete {
+                    not_decoded(message, recorder);
                 }
-                None => v4::without_results(&steps, Outcome::Done, server, recorder),
-            },
+                done
+            }
+            (Ok(()), call) => call.without_results(Outcome::Done, server, recorder),
         };
         let end = Some(message.end.max(start));
         for (action, outcome) in done {
@@ -166,7 +174,7 @@ fn not_decoded(message: &Message<'_>, recorder: &mut Recorder) {
 
 impl Decoder for NfsDecoder {
     fn message(&mut self, message: &Message<'_>, recorder: &mut Recorder) {
-        match (message.side, rpc::is_call(message.head)) {
+        match (message.side, is_call(message.head)) {
             (Side::Client, true) => self.call(message, recorder),
             (Side::Server, false) => self.reply(message, recorder),
             // Calls of the server, and their replies.

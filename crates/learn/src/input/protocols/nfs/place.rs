@@ -2,13 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::xdr::Xdr;
 use crate::input::recorder::Recorder;
-
-/// Most bytes of a name; common servers allow 255.
-const MAX_NAME: usize = 1024;
-/// Most bytes of a handle (RFC 7530 2.1, `NFS4_FHSIZE`; 64 in version 3).
-const MAX_HANDLE: usize = 128;
 
 /// A name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,16 +60,6 @@ impl Place {
         identity.extend(&*self.name);
         identity
     }
-}
-
-/// Reads a name.
-pub(super) fn name(xdr: &mut Xdr<'_>) -> Option<Box<[u8]>> {
-    xdr.opaque(MAX_NAME).map(Box::from)
-}
-
-/// Reads a handle.
-pub(super) fn handle<'a>(xdr: &mut Xdr<'a>) -> Option<&'a [u8]> {
-    xdr.opaque(MAX_HANDLE)
 }
 
 /// What identifies the file of a handle.

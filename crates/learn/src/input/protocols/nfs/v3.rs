@@ -2,16 +2,18 @@
 
 use std::net::SocketAddr;
 
+use sharebench_nfs::attributes::{AttributesBefore, FileAttributes, FileKind, SetFileAttributes};
+use sharebench_nfs::protocol::{FileHandle, Procedure, StableHow};
+use sharebench_nfs::results::get_listing;
+use sharebench_nfs::xdr::{Reader, XdrError};
+
 use super::outcome;
 use super::place::{self, Place};
-use super::xdr::Xdr;
 use crate::input::recorder::Recorder;
 use crate::operation::{Access, Action, Outcome};
 
-/// Bytes of `fattr3` (RFC 1813 2.6), and where kind and size are in it.
-const ATTRIBUTES_BYTES: usize = 84;
-const DIRECTORY: u32 = 2;
-const UNSTABLE: u32 = 0;
+/// Longest name that is read; common servers allow 255 bytes.
+const MAX_NAME_BYTES: usize = 1024;
 
 /// A call, without what only its reply shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,80 +58,90 @@ pub(super) enum Attributes {
     Both(u32),
 }
 
-fn handle(body: &mut Xdr<'_>, server: SocketAddr, recorder: &mut Recorder) -> Option<u32> {
-    Some(place::file(place::handle(body)?, server, recorder))
+fn handle(body: &mut Reader<'_>, server: SocketAddr, recorder: &mut Recorder) -> Result<u32, XdrError> {
+    Ok(place::file(FileHandle::get(body)?.as_bytes(), server, recorder))
 }
 
 /// A directory's handle and a name in it.
-fn place(body: &mut Xdr<'_>, server: SocketAddr, recorder: &mut Recorder) -> Option<Place> {
+fn place(body: &mut Reader<'_>, server: SocketAddr, recorder: &mut Recorder) -> Result<Place, XdrError> {
     let directory = handle(body, server, recorder)?;
     recorder.directory(directory);
-    Some(Place { directory, name: place::name(body)? })
+    Ok(Place { directory, name: body.opaque("name", MAX_NAME_BYTES)?.into() })
 }
 
 impl Call {
     /// Decodes arguments; none if they end too early or the procedure does not exist.
     pub(super) fn decode(
         procedure: u32,
-        mut body: Xdr<'_>,
+        mut body: Reader<'_>,
         server: SocketAddr,
         recorder: &mut Recorder,
     ) -> Option<Self> {
-        let body = &mut body;
-        if matches!(procedure, 3 | 8..=14) {
-            return Self::by_name(procedure, body, server, recorder);
+        let procedure = Procedure::from_number(procedure)?;
+        match Self::by_name(procedure, &mut body, server, recorder).transpose() {
+            Some(call) => call.ok(),
+            None => Self::by_handle(procedure, &mut body, server, recorder).ok(),
         }
-        if procedure == 0 {
-            return Some(Self::Null);
+    }
+
+    fn by_handle(
+        procedure: Procedure,
+        body: &mut Reader<'_>,
+        server: SocketAddr,
+        recorder: &mut Recorder,
+    ) -> Result<Self, XdrError> {
+        if procedure == Procedure::Null {
+            return Ok(Self::Null);
         }
         let file = handle(body, server, recorder)?;
-        let other = |name| Self::Known(Action::Other(name), Attributes::After(file));
-        Some(match procedure {
-            1 => Self::Known(Action::Stat { file: Some(file) }, Attributes::Plain(file)),
-            2 => Self::Known(set_attributes(file, body), Attributes::Both(file)),
-            4 => other("ACCESS"),
-            5 => other("READLINK"),
-            6 => Self::Read { file, offset: body.u64()?, asked: body.u32()? },
-            7 => {
+        Ok(match procedure {
+            Procedure::GetAttr => Self::Known(Action::Stat { file: Some(file) }, Attributes::Plain(file)),
+            Procedure::SetAttr => Self::Known(set_attributes(file, body), Attributes::Both(file)),
+            Procedure::Read => Self::Read { file, offset: body.u64()?, asked: body.u32()? },
+            Procedure::Write => {
                 let offset = body.u64()?;
                 let bytes = body.u32()?;
-                let stable = body.u32()? != UNSTABLE;
+                let stable = body.u32()? != StableHow::Unstable as u32;
                 Self::Known(Action::Write { file, offset, bytes, stable }, Attributes::Both(file))
             }
-            15 => {
+            Procedure::Link => {
                 let entry = place(body, server, recorder)?;
                 entry.means(file, server, recorder);
-                other("LINK")
+                Self::Known(Action::Other(procedure.name()), Attributes::After(file))
             }
-            16 | 17 => {
+            Procedure::ReadDir | Procedure::ReadDirPlus => {
                 recorder.directory(file);
-                Self::List { directory: file, plus: procedure == 17, first: body.u64()? == 0 }
+                let plus = procedure == Procedure::ReadDirPlus;
+                Self::List { directory: file, plus, first: body.u64()? == 0 }
             }
-            18 => Self::Known(Action::Space, Attributes::After(file)),
-            19 => other("FSINFO"),
-            20 => other("PATHCONF"),
-            21 => Self::Known(Action::Flush { file }, Attributes::Both(file)),
-            _ => return None,
+            Procedure::FsStat => Self::Known(Action::Space, Attributes::After(file)),
+            Procedure::Commit => Self::Known(Action::Flush { file }, Attributes::Both(file)),
+            _ => Self::Known(Action::Other(procedure.name()), Attributes::After(file)),
         })
     }
 
+    /// Procedures on a name; none for others.
     fn by_name(
-        procedure: u32,
-        body: &mut Xdr<'_>,
+        procedure: Procedure,
+        body: &mut Reader<'_>,
         server: SocketAddr,
         recorder: &mut Recorder,
-    ) -> Option<Self> {
-        let entry = place(body, server, recorder)?;
-        Some(match procedure {
-            3 => Self::Lookup(entry),
-            8 | 10 | 11 => Self::Make { entry, directory: false },
-            9 => Self::Make { entry, directory: true },
-            12 | 13 => {
+    ) -> Result<Option<Self>, XdrError> {
+        let mut entry = || place(body, server, recorder);
+        Ok(Some(match procedure {
+            Procedure::Lookup => Self::Lookup(entry()?),
+            Procedure::Create | Procedure::SymLink | Procedure::MkNod => {
+                Self::Make { entry: entry()?, directory: false }
+            }
+            Procedure::MkDir => Self::Make { entry: entry()?, directory: true },
+            Procedure::Remove | Procedure::RmDir => {
+                let entry = entry()?;
                 let file = entry.known(server, recorder);
                 Self::Remove(entry, file)
             }
-            _ => Self::Rename { from: entry, to: place(body, server, recorder)? },
-        })
+            Procedure::Rename => Self::Rename { from: entry()?, to: entry()? },
+            _ => return Ok(None),
+        }))
     }
 
     /// What is known without a reply; none for what is no operation.
@@ -147,43 +159,45 @@ impl Call {
         })
     }
 
-    /// The operation with what the reply shows; without results if these are encrypted.
+    /// The operation with what the reply shows.
     pub(super) fn finish(
         self,
-        results: Option<Xdr<'_>>,
+        results: &mut Reader<'_>,
         server: SocketAddr,
         recorder: &mut Recorder,
     ) -> (Option<Action>, Outcome) {
         if self == Self::Null {
             return (None, Outcome::Done);
         }
-        let Some(mut results) = results else { return (self.action(), Outcome::Done) };
-        let outcome = match results.u32() {
-            None => {
-                recorder.unseen().cut += 1;
-                return (self.action(), Outcome::Done);
-            }
-            Some(status) => outcome(status),
+        let Ok(status) = results.u32() else {
+            recorder.unseen().cut += 1;
+            return (self.action(), Outcome::Done);
         };
+        let outcome = outcome(status);
         if outcome != Outcome::Done {
             return (self.action(), outcome);
         }
         // A reply that ends too early still shows that the operation succeeded.
-        let action = self.clone().succeeded(&mut results, server, recorder).or_else(|| self.action());
-        (action, outcome)
+        let action = self.clone().succeeded(results, server, recorder);
+        (action.unwrap_or_else(|_| self.action()), outcome)
     }
 
-    fn succeeded(self, results: &mut Xdr<'_>, server: SocketAddr, recorder: &mut Recorder) -> Option<Action> {
-        Some(match self {
-            Self::Null => return None,
+    fn succeeded(
+        self,
+        results: &mut Reader<'_>,
+        server: SocketAddr,
+        recorder: &mut Recorder,
+    ) -> Result<Option<Action>, XdrError> {
+        Ok(Some(match self {
+            Self::Null => return Ok(None),
             Self::Known(action, attributes) => {
-                attributes.note(results, recorder);
+                let _ = attributes.note(results, recorder);
                 action
             }
             Self::Lookup(entry) => {
                 let file = handle(results, server, recorder)?;
                 entry.means(file, server, recorder);
-                Attributes::After(file).note(results, recorder);
+                let _ = Attributes::After(file).note(results, recorder);
                 Action::Lookup { file: Some(file) }
             }
             Self::Read { file, offset, asked } => {
@@ -191,7 +205,8 @@ impl Call {
                 Action::Read { file, offset, asked, bytes: results.u32()? }
             }
             Self::Make { entry, directory } => {
-                let file = if results.flag()? { Some(handle(results, server, recorder)?) } else { None };
+                let made = FileHandle::get_optional(results)?;
+                let file = made.map(|made| place::file(made.as_bytes(), server, recorder));
                 if let Some(file) = file {
                     recorder.created(file);
                     entry.means(file, server, recorder);
@@ -215,102 +230,70 @@ impl Call {
                 Action::Rename { file, replaced }
             }
             Self::List { directory, plus, first } => {
-                Attributes::After(directory).note(results, recorder);
-                let _verifier = results.u64();
-                let entries = entries(results, directory, plus, server, recorder);
+                let _ = Attributes::After(directory).note(&mut { *results }, recorder);
+                let entries = list(results, directory, plus, server, recorder);
                 Action::List { directory, entries, first }
             }
-        })
+        }))
     }
 }
 
 impl Attributes {
-    /// Notes kind and size; none if the results end before.
-    fn note(self, results: &mut Xdr<'_>, recorder: &mut Recorder) -> Option<()> {
+    /// Notes kind and size; an error if the results end before.
+    fn note(self, results: &mut Reader<'_>, recorder: &mut Recorder) -> Result<(), XdrError> {
         match self {
-            Self::Plain(file) => note(file, results, recorder),
+            Self::Plain(file) => note(file, &FileAttributes::get(results)?, recorder),
             Self::After(file) => {
-                if results.flag()? {
-                    note(file, results, recorder)
-                } else {
-                    Some(())
+                if let Some(attributes) = FileAttributes::get_optional(results)? {
+                    note(file, &attributes, recorder);
                 }
             }
             Self::Both(file) => {
-                if results.flag()? {
-                    // The size before the change, and two times.
-                    recorder.size(file, results.u64()?);
-                    results.skip(16)?;
+                if let Some(before) = AttributesBefore::get_optional(results)? {
+                    recorder.size(file, before.size);
                 }
                 recorder.changed(file);
-                Self::After(file).note(results, recorder)
+                Self::After(file).note(results, recorder)?;
             }
         }
+        Ok(())
     }
 }
 
-fn note(file: u32, results: &mut Xdr<'_>, recorder: &mut Recorder) -> Option<()> {
-    let mut attributes = *results;
-    results.skip(ATTRIBUTES_BYTES)?;
-    if attributes.u32()? == DIRECTORY {
+fn note(file: u32, attributes: &FileAttributes, recorder: &mut Recorder) {
+    if attributes.kind == FileKind::Directory {
         recorder.directory(file);
-        return Some(());
+    } else {
+        recorder.size(file, attributes.size);
     }
-    attributes.skip(16)?;
-    recorder.size(file, attributes.u64()?);
-    Some(())
 }
 
-/// `sattr3` (RFC 1813 2.5.3): the size is its fourth part.
-fn set_attributes(file: u32, body: &mut Xdr<'_>) -> Action {
-    let size = (|| {
-        for _ in 0..3 {
-            if body.flag()? {
-                body.skip(4)?;
-            }
-        }
-        if body.flag()? { body.u64() } else { None }
-    })();
+/// `sattr3` (RFC 1813 2.5.3), which a capture may have cut after the size.
+fn set_attributes(file: u32, body: &mut Reader<'_>) -> Action {
+    let size = SetFileAttributes::get_up_to_size(body).ok().and_then(|set| set.size);
     size.map_or(Action::SetAttributes { file }, |size| Action::SetSize { file, size })
 }
 
 /// Counts the entries of a listing, and notes what their names name.
-fn entries(
-    results: &mut Xdr<'_>,
+fn list(
+    results: &mut Reader<'_>,
     directory: u32,
     plus: bool,
     server: SocketAddr,
     recorder: &mut Recorder,
 ) -> u32 {
     let mut count = 0;
-    while results.flag() == Some(true) {
-        let listed = (|| {
-            let _number = results.u64()?;
-            let name = place::name(results)?;
-            let _cookie = results.u64()?;
-            if !plus {
-                return Some(());
-            }
-            let mut attributes = None;
-            if results.flag()? {
-                attributes = Some(*results);
-                results.skip(ATTRIBUTES_BYTES)?;
-            }
-            if results.flag()? {
-                let file = handle(results, server, recorder)?;
-                if !matches!(&*name, b"." | b"..") {
-                    Place { directory, name }.means(file, server, recorder);
-                }
-                if let Some(mut attributes) = attributes {
-                    note(file, &mut attributes, recorder);
-                }
-            }
-            Some(())
-        })();
-        if listed.is_none() {
-            break;
-        }
+    // An entry that was cut ends it.
+    let _ = get_listing(results, plus, |entry| {
         count += 1;
-    }
+        let Some(handle) = entry.handle else { return };
+        let file = place::file(handle.as_bytes(), server, recorder);
+        if !matches!(entry.name, b"." | b"..") {
+            Place { directory, name: entry.name.into() }.means(file, server, recorder);
+        }
+        if let Some(attributes) = &entry.attributes {
+            note(file, attributes, recorder);
+        }
+    });
     count
 }

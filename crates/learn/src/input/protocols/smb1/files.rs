@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::input::protocols::Ends;
-use crate::input::protocols::smb2::files::{ascii, last_component, lower, separator};
+use crate::input::protocols::smb::{self, directory, last_component};
 use crate::input::recorder::Recorder;
 
 /// Most opens, trees and searches of a connection: identifiers have 16 bits.
@@ -16,7 +16,7 @@ pub(super) struct Open {
     /// Share and path, or what identifies a file that was open before the capture.
     pub(super) identity: Vec<u8>,
     /// Its name within the share; none for a file that was open before the capture.
-    pub(super) name: Option<Vec<u8>>,
+    pub(super) name: Option<String>,
     /// It is removed when it is closed.
     pub(super) delete: bool,
 }
@@ -46,20 +46,20 @@ impl Files {
     }
 
     /// The path within the server of a name in a tree, without regard to case, as that of SMB 2 is.
-    pub(super) fn path(&self, tid: u16, name: &[u8]) -> Vec<u8> {
-        let mut path = self.trees.get(&tid).cloned().unwrap_or_else(|| self.of_connection(b't', tid));
-        path.push(b'\\');
-        path.extend(lower(name));
-        path
+    pub(super) fn path(&self, tid: u16, name: &str) -> Vec<u8> {
+        match self.trees.get(&tid) {
+            Some(share) => smb::path(share, name),
+            None => smb::path(&self.of_connection(b't', tid), name),
+        }
     }
 
     /// The file with this name, if it was seen before.
-    pub(super) fn known(&self, tid: u16, name: &[u8], recorder: &Recorder) -> Option<u32> {
+    pub(super) fn known(&self, tid: u16, name: &str, recorder: &Recorder) -> Option<u32> {
         recorder.known_file(self.ends.server, &self.path(tid, name))
     }
 
     /// The file with this name, which exists, with its directory.
-    pub(super) fn existing(&self, tid: u16, name: &[u8], recorder: &mut Recorder) -> u32 {
+    pub(super) fn existing(&self, tid: u16, name: &str, recorder: &mut Recorder) -> u32 {
         let server = self.ends.server;
         let file = recorder.file(server, &self.path(tid, name));
         if name.is_empty() {
@@ -68,7 +68,7 @@ impl Files {
         }
         let parent = recorder.file(server, &self.path(tid, directory(name)));
         recorder.directory(parent);
-        recorder.name(file, Some(parent), &ascii(&last_component(name)));
+        recorder.name(file, Some(parent), last_component(name).as_bytes());
         file
     }
 
@@ -77,7 +77,7 @@ impl Files {
         &self,
         tid: u16,
         from: &[u8],
-        to: &[u8],
+        to: &str,
         recorder: &mut Recorder,
     ) -> (u32, Option<u32>) {
         let server = self.ends.server;
@@ -88,10 +88,9 @@ impl Files {
     }
 
     /// A tree, by the path of its share.
-    pub(super) fn connect(&mut self, tid: u16, share: &[u8]) {
+    pub(super) fn connect(&mut self, tid: u16, share: &str) {
         if self.trees.len() < MAX_ENTRIES {
-            // Without the server, which clients call by several names.
-            self.trees.insert(tid, lower(&last_component(share)).collect());
+            self.trees.insert(tid, smb::share(share));
         }
     }
 
@@ -138,9 +137,4 @@ impl Files {
         self.searches.remove(&sid);
         recorder.forget(self.ends.server, &self.of_connection(b's', sid));
     }
-}
-
-/// The directory of a name within its share.
-pub(super) fn directory(name: &[u8]) -> &[u8] {
-    separator(name).and_then(|at| name.get(..at)).unwrap_or_default()
 }

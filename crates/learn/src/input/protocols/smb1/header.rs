@@ -1,21 +1,15 @@
 //! Headers of SMB 1 (MS-CIFS 2.2.3.1), their status, and the blocks of an `AndX` chain.
 
+use sharebench_smb::NtStatus;
+use sharebench_smb::nt1::command;
+use sharebench_smb::nt1::file::UNSOLICITED;
+use sharebench_smb::nt1::message::{self, HEADER_LEN, REPLY, Words, flags2};
+
+use super::bytes::short;
 use crate::input::protocols::Side;
-use crate::input::protocols::smb2::bytes::{short, word};
+use crate::input::protocols::smb::outcome_of;
 use crate::operation::Outcome;
 
-/// Bytes of a header.
-const HEADER_BYTES: usize = 32;
-/// Bit of Flags: this is a reply.
-const REPLY: u8 = 0x80;
-/// Bits of Flags2: the status is one of NT, and strings are in UTF-16LE.
-const NT_STATUS: u16 = 0x4000;
-const UNICODE: u16 = 0x8000;
-pub(super) const LOCKING_ANDX: u8 = 0x24;
-/// MID of the request with which a server breaks an oplock (2.2.4.32).
-const OPLOCK_BREAK: u16 = 0xFFFF;
-/// `AndXCommand` of the last block.
-const NO_ANDX: u8 = 0xFF;
 /// Most commands of a chain: log-on, tree, open, and what is done with the file. Blocks may share bytes, so that those of a
 /// longer one could need a multiple of the memory of their message.
 const MAX_CHAIN: usize = 6;
@@ -40,65 +34,68 @@ pub(super) struct Header {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
     /// A number of MS-ERREF 2.3.
-    Nt(u32),
+    Nt(NtStatus),
     /// Class and code of DOS (2.2.2.4).
     Dos(u8, u16),
 }
 
 impl Status {
     /// The log-on continues with another request.
-    pub(super) const MORE_PROCESSING_REQUIRED: Self = Self::Nt(0xC000_0016);
+    pub(super) const MORE_PROCESSING_REQUIRED: Self = Self::Nt(NtStatus::MORE_PROCESSING_REQUIRED);
 
     /// How an operation with this status ended.
     pub(super) fn outcome(self) -> Outcome {
         match self {
-            // Also: what does not fit is left out, no more files, end of file; of class ERRDOS ERRnofiles, the end of a
-            // file and more data.
-            Self::Nt(0 | 0x8000_0005 | 0x8000_0006 | 0xC000_0011)
-            | Self::Dos(0, _)
-            | Self::Dos(1, 18 | 38 | 234) => Outcome::Done,
-            // No such file, object name and object path not found; ERRbadfile and ERRbadpath.
-            Self::Nt(0xC000_000F | 0xC000_0034 | 0xC000_003A) | Self::Dos(1, 2 | 3) => Outcome::NotFound,
-            Self::Nt(status) => Outcome::Failed(status),
+            Self::Nt(status) => outcome_of(status),
+            // Also: ERRnofiles of class ERRDOS, the end of a file, and more data.
+            Self::Dos(0, _) | Self::Dos(1, 18 | 38 | 234) => Outcome::Done,
+            // ERRbadfile and ERRbadpath.
+            Self::Dos(1, 2 | 3) => Outcome::NotFound,
             Self::Dos(class, code) => Outcome::Failed(u32::from(class) << 16 | u32::from(code)),
         }
     }
 
     /// Success without reservation.
     pub(super) const fn is_success(self) -> bool {
-        matches!(self, Self::Nt(0) | Self::Dos(0, _))
+        matches!(self, Self::Nt(NtStatus::SUCCESS) | Self::Dos(0, _))
     }
 }
 
 /// Who sends a message that begins like this.
 pub(in crate::input::protocols) fn sender(head: &[u8]) -> Option<Side> {
     let [0xFF, b'S', b'M', b'B', command, _, _, _, _, flags, ..] = head else { return None };
-    let breaks_oplock = *command == LOCKING_ANDX && short(head, 30) == Some(OPLOCK_BREAK);
+    // With a request to lock nothing, a server breaks an oplock (2.2.4.32).
+    let breaks_oplock = *command == command::LOCKING_ANDX && short(head, 30) == Some(UNSOLICITED);
     Some(if flags & REPLY != 0 || breaks_oplock { Side::Server } else { Side::Client })
 }
 
 impl Header {
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        if !bytes.starts_with(b"\xFFSMB") {
-            return None;
-        }
-        let flags2 = short(bytes, 10)?;
-        let status = if flags2 & NT_STATUS == 0 {
-            Status::Dos(*bytes.get(5)?, short(bytes, 7)?)
+        let header = message::Header::decode(bytes).ok()?;
+        let status = if header.flags2 & flags2::NT_STATUS == 0 {
+            Status::Dos(header.status as u8, (header.status >> 16) as u16)
         } else {
-            Status::Nt(word(bytes, 5)?)
+            Status::Nt(NtStatus(header.status))
         };
-        let pid = u32::from(short(bytes, 12)?) << 16 | u32::from(short(bytes, 26)?);
+        let pid = u32::from(header.pid_high) << 16 | u32::from(header.pid_low);
         Some(Self {
-            command: *bytes.get(4)?,
+            command: header.command,
             status,
-            is_reply: *bytes.get(9)? & REPLY != 0,
-            unicode: flags2 & UNICODE != 0,
-            tid: short(bytes, 24)?,
-            uid: short(bytes, 28)?,
-            id: (pid, short(bytes, 30)?),
+            is_reply: header.flags & REPLY != 0,
+            unicode: header.flags2 & flags2::UNICODE != 0,
+            tid: header.tid,
+            uid: header.uid,
+            id: (pid, header.mid),
         })
     }
+}
+
+/// Decodes the words of a command. Those that its sender left out at the end are zeros; none if not even the first `needed`
+/// bytes are there.
+pub(super) fn words<W: Words>(words: &[u8], needed: usize) -> Option<W> {
+    let mut whole = words.to_vec();
+    whole.resize(whole.len().max(usize::from(W::COUNT) * 2), 0);
+    W::get(&whole).ok().filter(|_| words.len() >= needed)
 }
 
 /// One command of a message: its words (2.2.3.2), and where its data bytes (2.2.3.3) begin and end in the message.
@@ -122,7 +119,7 @@ pub(super) struct Blocks<'a> {
 
 impl<'a> Blocks<'a> {
     pub(super) const fn new(message: &'a [u8], command: u8) -> Self {
-        Self { message, next: Some((command, HEADER_BYTES)), left: MAX_CHAIN, broken: false }
+        Self { message, next: Some((command, HEADER_LEN)), left: MAX_CHAIN, broken: false }
     }
 
     fn block(&self, command: u8, at: usize) -> Option<Block<'a>> {
@@ -144,9 +141,9 @@ impl<'a> Iterator for Blocks<'a> {
         let block = self.block(command, at);
         self.broken = block.is_none();
         let block = block?;
-        if has_andx(command)
+        if command::is_andx(command)
             && let (Some(follows), Some(next)) = (block.words.first(), short(block.words, 2))
-            && *follows != NO_ANDX
+            && *follows != command::NONE
         {
             let next = usize::from(next);
             // A block within this one would make the walk endless.
@@ -158,8 +155,4 @@ impl<'a> Iterator for Blocks<'a> {
         }
         Some(block)
     }
-}
-
-const fn has_andx(command: u8) -> bool {
-    matches!(command, LOCKING_ANDX | 0x2D..=0x2F | 0x73..=0x75 | 0xA2)
 }

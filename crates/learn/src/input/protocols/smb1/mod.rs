@@ -1,7 +1,12 @@
 //! SMB 1 (MS-CIFS, MS-SMB). Messages that the UNIX extensions encrypt are counted.
 
+mod attributes;
+mod bytes;
+mod data;
+mod entry;
 mod files;
 mod header;
+mod listing;
 mod names;
 mod open;
 mod reply;
@@ -15,13 +20,16 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 
+use sharebench_smb::nt1::command::{NEGOTIATE, NT_TRANSACT};
+
+use self::bytes::short;
+use self::data::{AfterWrite, DataRequest, ReadReply};
 use self::files::Files;
 use self::header::{Block, Blocks, Header, RequestId, Status};
 use self::reply::{Actions, Reply};
-use self::request::{AfterWrite, ReadReply, Request};
-use self::transactions::{NT_TRANSACT, Part, is_transaction};
+use self::request::Request;
+use self::transactions::{Part, is_transaction};
 use self::unfinished::{Performed, UnfinishedReplies};
-use crate::input::protocols::smb2::bytes::short;
 use crate::input::protocols::{Decoder, Ends, Message, Side};
 use crate::input::recorder::Recorder;
 use crate::operation::{Action, Operation, Outcome, Protocol};
@@ -30,7 +38,6 @@ pub(super) use self::header::sender;
 
 /// Most requests of a connection that wait for a reply; servers usually permit 50 (`MaxMpxCount`).
 const MAX_PENDING: usize = 1 << 10;
-const NEGOTIATE: u8 = 0x72;
 const WRITE_RAW: u8 = 0x1D;
 
 /// A request that waits for its reply.
@@ -106,7 +113,9 @@ impl Smb1Decoder {
             [Request::Unanswered | Request::Echo(0)] => return,
             // What cannot be decoded has a reply too.
             [] => requests.push(Request::Nothing),
-            [Request::Read { reply: ReadReply::Raw, .. }] => self.raw_read = Some(header.id),
+            [Request::Data(DataRequest::Read { reply: ReadReply::Raw, .. })] => {
+                self.raw_read = Some(header.id);
+            }
             _ => {}
         }
         if self.pending.len() >= MAX_PENDING {
@@ -135,7 +144,9 @@ impl Smb1Decoder {
         }
         if header.command == WRITE_RAW && header.status.is_success() {
             self.raw_write = true;
-            if let [Request::Write { stable: true, after: AfterWrite::Raw, .. }] = *pending.requests {
+            if let [Request::Data(DataRequest::Write { stable: true, after: AfterWrite::Raw, .. })] =
+                *pending.requests
+            {
                 // WRITE_COMPLETE follows (2.2.4.25.3).
                 self.pending.insert(header.id, pending);
                 return;

@@ -1,13 +1,14 @@
-//! Strings of SMB 1 (MS-CIFS 2.2.1.1): UTF-16LE or bytes of the OEM character set, both as UTF-16LE.
+//! Strings of SMB 1 (MS-CIFS 2.2.1.1): UTF-16LE or bytes of the OEM character set.
 
-use crate::input::protocols::smb2::bytes::short;
+use sharebench_smb::wire::from_utf16;
 
-/// Longest string that is read, bytes of UTF-16LE. What follows is left out.
-const MAX_BYTES: usize = 2 << 10;
+/// Longest string that is read, in characters of its set. What follows is left out.
+const MAX_LEN: usize = 1 << 10;
 /// `BufferFormat` of a string (2.2.1.1.3).
 const STRING: u8 = 0x04;
 /// Characters of patterns (2.2.1.1.3, MS-FSCC 2.1.4.4): `*`, `?` and what NT makes of them.
-const WILDCARDS: [u8; 5] = *b"*?<>\"";
+const WILDCARDS: [char; 5] = ['*', '?', '<', '>', '"'];
+const SEPARATORS: [char; 2] = ['/', '\\'];
 
 /// Where a string is in a message.
 #[derive(Debug, Clone, Copy)]
@@ -22,48 +23,40 @@ pub(super) struct Strings<'a> {
 
 impl Strings<'_> {
     /// The next string; none if the message was cut within it.
-    pub(super) fn next(&mut self) -> Option<Vec<u8>> {
-        if !self.unicode {
-            return self.next_oem();
+    pub(super) fn next(&mut self) -> Option<String> {
+        if self.unicode {
+            // Counted from the header (2.2.1.1).
+            self.at += self.at % 2;
+            let text = self.take::<2>()?;
+            return Some(from_utf16(&text.concat()));
         }
-        // Counted from the header (2.2.1.1).
-        self.at += self.at % 2;
-        let mut text = Vec::new();
-        while self.at + 1 < self.end {
-            let unit = short(self.message, self.at)?;
-            self.at += 2;
-            if unit == 0 {
-                break;
-            }
-            if text.len() < MAX_BYTES {
-                text.extend(unit.to_le_bytes());
-            }
-        }
-        Some(text)
+        // Bytes above those of ASCII are letters of a set that is not known: those of Latin-1 are as good as others.
+        Some(self.take::<1>()?.concat().into_iter().map(char::from).collect())
     }
 
-    fn next_oem(&mut self) -> Option<Vec<u8>> {
+    /// The units before the next one of zeros, or before the end of the fields.
+    fn take<const N: usize>(&mut self) -> Option<Vec<[u8; N]>> {
         let mut text = Vec::new();
-        while self.at < self.end {
-            let byte = *self.message.get(self.at)?;
-            self.at += 1;
-            if byte == 0 {
+        while self.at + N <= self.end {
+            let unit = *self.message.get(self.at..)?.first_chunk()?;
+            self.at += N;
+            if unit == [0; N] {
                 break;
             }
-            if text.len() < MAX_BYTES {
-                text.extend([byte, 0]);
+            if text.len() < MAX_LEN {
+                text.push(unit);
             }
         }
         Some(text)
     }
 
     /// The next string as a name within its share.
-    pub(super) fn name(&mut self) -> Option<Vec<u8>> {
+    pub(super) fn name(&mut self) -> Option<String> {
         self.next().map(|text| within_share(&text))
     }
 
     /// The next string, which follows its format.
-    pub(super) fn formatted(&mut self) -> Option<Vec<u8>> {
+    pub(super) fn formatted(&mut self) -> Option<String> {
         if self.at < self.end && *self.message.get(self.at)? == STRING {
             self.at += 1;
         }
@@ -71,27 +64,22 @@ impl Strings<'_> {
     }
 
     /// The next name, which follows its format.
-    pub(super) fn formatted_name(&mut self) -> Option<Vec<u8>> {
+    pub(super) fn formatted_name(&mut self) -> Option<String> {
         self.formatted().map(|text| within_share(&text))
     }
 }
 
 /// A name without separators at its ends, as those of SMB 2 are. POSIX names of the UNIX extensions have slashes.
-pub(super) fn within_share(text: &[u8]) -> Vec<u8> {
-    let units = || text.chunks_exact(2);
-    let is_separator = |unit: &&[u8]| matches!(unit, [b'/' | b'\\', 0]);
-    let before = units().take_while(is_separator).count();
-    let after = units().rev().take_while(is_separator).count();
-    let kept = units().count().saturating_sub(before + after);
-    let replaced = |unit: &[u8]| match unit {
-        [b'/', 0] => [b'\\', 0],
-        [low, high] => [*low, *high],
-        _ => [0, 0],
-    };
-    units().skip(before).take(kept).flat_map(replaced).collect()
+pub(super) fn within_share(text: &str) -> String {
+    text.trim_matches(SEPARATORS).replace('/', "\\")
+}
+
+/// A name within a directory of its share.
+pub(super) fn joined(directory: &str, name: &str) -> String {
+    if directory.is_empty() { name.to_owned() } else { format!("{directory}\\{name}") }
 }
 
 /// A name that may stand for several files.
-pub(super) fn is_pattern(name: &[u8]) -> bool {
-    name.chunks_exact(2).any(|unit| matches!(unit, [letter, 0] if WILDCARDS.contains(letter)))
+pub(super) fn is_pattern(name: &str) -> bool {
+    name.contains(WILDCARDS)
 }

@@ -1,16 +1,18 @@
 //! Requests of SMB 1 that open a file, and their replies.
 
+use super::bytes::{long, short, word};
+use sharebench_smb::nt1::command;
+use sharebench_smb::nt1::file::{CreateRequest, OpenRequest, OpenResponse};
+use sharebench_smb::wire::create::{ATTRIBUTE_DIRECTORY, options};
+
 use super::files::{Files, Open};
-use super::names::Strings;
+use super::header;
+use super::names::{Strings, joined};
 use super::reply::Reply;
 use crate::input::protocols::smb::access_of;
-use crate::input::protocols::smb2::bytes::{long, short, word};
 use crate::input::recorder::Recorder;
 use crate::operation::{Access, Action};
 
-const DELETE_ON_CLOSE: u32 = 0x0000_1000;
-const DIRECTORY_FILE: u32 = 0x0000_0001;
-const ATTRIBUTE_DIRECTORY: u16 = 0x0010;
 /// Low bits of `OpenResults` (2.2.4.41.2): the file did not exist, or was emptied.
 const CREATED: u16 = 2;
 const TRUNCATED: u16 = 3;
@@ -42,7 +44,7 @@ pub(super) struct Opening {
     pub(super) command: OpenCommand,
     /// FID of the directory in which the name is; 0 for the share's root.
     pub(super) root: u16,
-    pub(super) name: Vec<u8>,
+    pub(super) name: String,
     pub(super) access: Access,
     pub(super) directory: bool,
     pub(super) delete: bool,
@@ -58,20 +60,20 @@ pub(super) struct Opened {
     pub(super) directory: bool,
     pub(super) size: Option<u64>,
     /// The name that the server gave it.
-    pub(super) name: Option<Vec<u8>>,
+    pub(super) name: Option<String>,
 }
 
 impl Opening {
-    const fn new(command: OpenCommand, name: Vec<u8>, access: Access) -> Self {
+    const fn new(command: OpenCommand, name: String, access: Access) -> Self {
         Self { command, root: 0, name, access, directory: false, delete: false }
     }
 
     /// One that states rights and options as NT does.
-    fn nt(command: OpenCommand, root: u32, access: u32, options: u32, name: Vec<u8>) -> Self {
+    fn nt(command: OpenCommand, root: u32, access: u32, options: u32, name: String) -> Self {
         Self {
             root: root as u16,
-            directory: options & DIRECTORY_FILE != 0,
-            delete: options & DELETE_ON_CLOSE != 0,
+            directory: options & options::DIRECTORY_FILE != 0,
+            delete: options & options::DELETE_ON_CLOSE != 0,
             ..Self::new(command, name, access_of(access))
         }
     }
@@ -80,11 +82,13 @@ impl Opening {
     pub(super) fn decode(command: u8, words: &[u8], strings: &mut Strings<'_>) -> Option<Self> {
         Some(match command {
             0x02 => Self::new(OpenCommand::Core, strings.formatted_name()?, access_of_mode(short(words, 0)?)),
-            0x2D => Self::new(OpenCommand::AndX, strings.name()?, access_of_mode(short(words, 6)?)),
-            // MS-CIFS 2.2.4.64.1.
-            0xA2 => {
-                let options = word(words, 39)?;
-                Self::nt(OpenCommand::NtCreate, word(words, 11)?, word(words, 15)?, options, strings.name()?)
+            command::OPEN_ANDX => {
+                let OpenRequest { mode, .. } = header::words(words, 8)?;
+                Self::new(OpenCommand::AndX, strings.name()?, access_of_mode(mode))
+            }
+            command::NT_CREATE_ANDX => {
+                let CreateRequest { root, access, options, .. } = header::words(words, 43)?;
+                Self::nt(OpenCommand::NtCreate, root, access, options, strings.name()?)
             }
             0x0E => Self::new(OpenCommand::Temporary, strings.formatted_name()?, Access::Write),
             _ => Self::new(OpenCommand::Create, strings.formatted_name()?, Access::Write),
@@ -107,7 +111,7 @@ impl Opening {
     }
 
     /// The level of the UNIX extensions, which opens files and makes directories.
-    pub(super) fn posix(name: Vec<u8>, data: &[u8]) -> Option<Self> {
+    pub(super) fn posix(name: String, data: &[u8]) -> Option<Self> {
         let flags = word(data, 4)?;
         let opening = Self::new(OpenCommand::Posix, name, Access::of(flags & POSIX_WRITE != 0));
         Some(Self { directory: flags & POSIX_DIRECTORY != 0, ..opening })
@@ -125,13 +129,15 @@ impl Opening {
                 let name = Strings { unicode: false, ..reply.strings() }.formatted_name();
                 Opened { fid: short(words, 0), made: true, name, ..Opened::default() }
             }
-            OpenCommand::AndX => Opened {
-                fid: short(words, 4),
-                made: short(words, 22).is_some_and(made),
-                directory: short(words, 6).is_some_and(is_directory),
-                size: size(12),
-                name: None,
-            },
+            OpenCommand::AndX => {
+                header::words(words, 24).map_or_else(Opened::default, |reply: OpenResponse| Opened {
+                    fid: Some(reply.fid),
+                    made: made(reply.action),
+                    directory: is_directory(reply.attributes),
+                    size: Some(reply.size.into()),
+                    name: None,
+                })
+            }
             OpenCommand::Open2 => {
                 let parameters = reply.parameters;
                 Opened {
@@ -171,14 +177,18 @@ impl Opening {
     }
 
     /// Its name within the share.
-    pub(super) fn name_in(&self, files: &mut Files, recorder: &mut Recorder) -> Vec<u8> {
+    pub(super) fn name_in(&self, files: &mut Files, recorder: &mut Recorder) -> String {
         if self.root == 0 {
             return self.name.clone();
         }
-        match &files.get(self.root, recorder).name {
-            Some(root) if !root.is_empty() => [root, &[b'\\', 0][..], &self.name].concat(),
-            _ => self.name.clone(),
-        }
+        let root = files.get(self.root, recorder).name.as_deref();
+        joined(root.unwrap_or_default(), &self.name)
+    }
+
+    /// The operation of an open that failed, or has no reply.
+    pub(super) fn attempted(&self, tid: u16, files: &mut Files, recorder: &mut Recorder) -> Action {
+        let name = self.name_in(files, recorder);
+        Action::Open { file: files.known(tid, &name, recorder), access: self.access, created: false }
     }
 
     /// The operation of an open that succeeded, which gives its FID to the commands that follow in its chain.
@@ -192,8 +202,7 @@ impl Opening {
         let opened = self.opened(reply);
         let mut name = self.name_in(files, recorder);
         if let Some(given) = opened.name {
-            let separator = if name.is_empty() { &[][..] } else { &[b'\\', 0][..] };
-            name = [&name, separator, &given].concat();
+            name = joined(&name, &given);
         }
         let file = files.existing(reply.tid, &name, recorder);
         if opened.made {
@@ -226,5 +235,5 @@ const fn made(results: u16) -> bool {
 }
 
 const fn is_directory(attributes: u16) -> bool {
-    attributes & ATTRIBUTE_DIRECTORY != 0
+    attributes as u32 & ATTRIBUTE_DIRECTORY != 0
 }

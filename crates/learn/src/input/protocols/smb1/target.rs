@@ -1,9 +1,8 @@
-//! What requests of SMB 1 name, and the changes that are made to it.
+//! What requests of SMB 1 name.
 
-use super::files::{Files, directory};
-use super::names::is_pattern;
-use super::reply::{Actions, one};
-use super::transactions::Change;
+use super::files::Files;
+use super::names::joined;
+use crate::input::protocols::smb::directory;
 use crate::input::recorder::Recorder;
 use crate::operation::Action;
 
@@ -13,7 +12,7 @@ pub(super) enum Target {
     /// An open file.
     Fid(u16),
     /// A name within the share.
-    Name(Vec<u8>),
+    Name(String),
 }
 
 impl Target {
@@ -33,38 +32,10 @@ impl Target {
         }
     }
 
-    /// The operation of a change that succeeded.
-    pub(super) fn set(
+    /// Gives it another name, in its share or in its directory.
+    pub(super) fn rename(
         &self,
-        change: &Change,
-        tid: u16,
-        files: &mut Files,
-        recorder: &mut Recorder,
-    ) -> Actions {
-        one(match (change, self) {
-            (Change::Disposition(delete), Self::Fid(fid)) => {
-                files.get(*fid, recorder).delete = *delete;
-                // The removal is counted with the close.
-                return [None, None];
-            }
-            (Change::Disposition(true) | Change::Removal, Self::Name(name)) => {
-                remove(name, tid, files, recorder)
-            }
-            (Change::Name { name, same_directory }, _) => {
-                return one(self.rename(name, *same_directory, tid, files, recorder));
-            }
-            (Change::Size(size), _) => {
-                let file = self.existing(tid, files, recorder);
-                recorder.changed(file);
-                Action::SetSize { file, size: *size }
-            }
-            _ => Action::SetAttributes { file: self.existing(tid, files, recorder) },
-        })
-    }
-
-    fn rename(
-        &self,
-        name: &[u8],
+        name: &str,
         same_directory: bool,
         tid: u16,
         files: &mut Files,
@@ -78,12 +49,8 @@ impl Target {
             }
         };
         self.existing(tid, files, recorder);
-        let within =
-            from.as_deref().map(directory).filter(|directory| same_directory && !directory.is_empty());
-        let to = match within {
-            Some(directory) => [directory, &[b'\\', 0][..], name].concat(),
-            None => name.to_vec(),
-        };
+        let within = from.as_deref().filter(|_| same_directory).map(directory);
+        let to = joined(within.unwrap_or_default(), name);
         let (file, replaced) = files.rename(tid, &identity, &to, recorder);
         if let Self::Fid(fid) = self {
             let identity = files.path(tid, &to);
@@ -92,15 +59,4 @@ impl Target {
         }
         Action::Rename { file: Some(file), replaced }
     }
-}
-
-/// Removes what has a name.
-pub(super) fn remove(name: &[u8], tid: u16, files: &Files, recorder: &mut Recorder) -> Action {
-    if is_pattern(name) {
-        // Which files they were is not in the messages.
-        return Action::Remove { file: None };
-    }
-    let file = files.existing(tid, name, recorder);
-    recorder.forget(files.ends.server, &files.path(tid, name));
-    Action::Remove { file: Some(file) }
 }

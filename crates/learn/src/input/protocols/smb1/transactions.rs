@@ -1,14 +1,18 @@
 //! Transactions of SMB 1: TRANSACTION2 (MS-CIFS 2.2.4.46, 2.2.6) and `NT_TRANSACT` (2.2.4.62, 2.2.7).
 
+use sharebench_smb::nt1::command::{NT_TRANSACT, TRANSACTION, TRANSACTION2};
+use sharebench_smb::nt1::trans2::{self, subcommand};
+
+use super::attributes::{Attributes, Change};
+use super::bytes::{long, part, short, word};
+use super::entry::EntryRequest;
+use super::header;
+use super::listing::Listing;
 use super::names::{Strings, is_pattern, within_share};
 use super::open::Opening;
 use super::request::Request;
 use super::target::Target;
-use crate::input::protocols::smb2::bytes::{long, part, short, word};
 
-const TRANSACTION: u8 = 0x25;
-const TRANSACTION2: u8 = 0x32;
-pub(super) const NT_TRANSACT: u8 = 0xA0;
 /// Levels from here on are classes of MS-FSCC 2.4 (MS-SMB 2.2.2.3.5).
 const PASS_THROUGH: u16 = 1000;
 const POSIX_OPEN: u16 = 0x0209;
@@ -19,37 +23,6 @@ const NO_CHANGE: u64 = u64::MAX;
 /// A command whose requests and replies may have several messages.
 pub(super) const fn is_transaction(command: u8) -> bool {
     matches!(command, TRANSACTION | TRANSACTION2 | NT_TRANSACT)
-}
-
-/// Where a reply states length and kind of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Attributes {
-    /// Nowhere.
-    Other,
-    /// Words of `QUERY_INFORMATION`.
-    Core,
-    /// Words of `QUERY_INFORMATION2`.
-    CoreOfOpen,
-    /// The name is one of a directory (`CHECK_DIRECTORY`).
-    Directory,
-    /// Data of this level.
-    Level(u16),
-}
-
-/// What a request sets.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Change {
-    Attributes,
-    Size(u64),
-    /// Whether it is removed when it is closed.
-    Disposition(bool),
-    /// Its name: within the share, or within the directory that it is in.
-    Name {
-        name: Vec<u8>,
-        same_directory: bool,
-    },
-    /// It is removed at once.
-    Removal,
 }
 
 /// What a reply of a transaction has (2.2.4.46.2, 2.2.4.62.2).
@@ -96,41 +69,45 @@ fn parameters(message: &[u8], at: usize, len: usize, unicode: bool) -> Option<(&
 
 /// Decodes a request of TRANSACTION2; none if it ends too early.
 pub(super) fn decode(words: &[u8], message: &[u8], unicode: bool) -> Option<Request> {
-    let [len, at] = [short(words, 18)?, short(words, 20)?].map(usize::from);
+    let fields: trans2::Request = header::words(words, 30)?;
+    let [at, len] = [fields.parameters_offset, fields.parameters].map(usize::from);
     let (bytes, mut strings) = parameters(message, at, len, unicode)?;
-    let [data_len, data_at] = [short(words, 22)?, short(words, 24)?].map(usize::from);
-    let data = available(message, data_at, data_len);
+    let data = available(message, fields.data_offset.into(), fields.data.into());
     let mut name_at = |at: usize| {
         strings.at += at;
         strings.name()
     };
-    Some(match short(words, 28)? {
+    Some(match fields.subcommand {
         0x00 => Request::Open(Opening::open2(bytes, &mut strings)?),
-        0x01 => {
+        subcommand::FIND_FIRST2 => {
             let name = name_at(12)?;
             if is_pattern(&name) {
-                Request::Find { name }
+                Request::List(Listing::First { name })
             } else {
                 // Clients query the attributes of a name in this way.
-                Request::Query { target: Target::Name(name), attributes: Attributes::Other }
+                query(Target::Name(name), Attributes::Other)
             }
         }
-        0x02 => Request::FindNext { sid: short(bytes, 0)? },
-        0x03 => Request::Space,
-        0x05 => Request::Query {
-            attributes: Attributes::Level(short(bytes, 0)?),
-            target: Target::Name(name_at(6)?),
-        },
-        0x06 => set(short(bytes, 0)?, Target::Name(name_at(6)?), data, unicode),
-        0x07 => Request::Query {
-            attributes: Attributes::Level(short(bytes, 2)?),
-            target: Target::Fid(short(bytes, 0)?),
-        },
-        0x08 => set(short(bytes, 2)?, Target::Fid(short(bytes, 0)?), data, unicode),
-        0x0D => Request::MakeDirectory { name: name_at(4)? },
+        subcommand::FIND_NEXT2 => Request::List(Listing::Next { sid: short(bytes, 0)? }),
+        subcommand::QUERY_FS_INFORMATION => Request::Space,
+        subcommand::QUERY_PATH_INFORMATION => {
+            query(Target::Name(name_at(6)?), Attributes::Level(short(bytes, 0)?))
+        }
+        subcommand::SET_PATH_INFORMATION => set(short(bytes, 0)?, Target::Name(name_at(6)?), data, unicode),
+        subcommand::QUERY_FILE_INFORMATION => {
+            query(Target::Fid(short(bytes, 0)?), Attributes::Level(short(bytes, 2)?))
+        }
+        subcommand::SET_FILE_INFORMATION => {
+            set(short(bytes, 2)?, Target::Fid(short(bytes, 0)?), data, unicode)
+        }
+        0x0D => Request::Entry(EntryRequest::MakeDirectory { name: name_at(4)? }),
         0x10 => Request::Other("TRANS2_GET_DFS_REFERRAL"),
         _ => Request::Other("TRANSACTION2"),
     })
+}
+
+fn query(target: Target, attributes: Attributes) -> Request {
+    Request::Entry(EntryRequest::Query { target, attributes })
 }
 
 /// `SET_PATH_INFORMATION` and `SET_FILE_INFORMATION` (2.2.6.7, 2.2.6.9, 2.2.8.4).
@@ -148,7 +125,7 @@ fn set(level: u16, target: Target, data: &[u8], unicode: bool) -> Request {
         0x03F2 => word(data, 8).and_then(|len| part(data, 12, len as usize)).map(|name| {
             let mut strings = Strings { message: name, at: 0, end: name.len(), unicode };
             let name = strings.next().unwrap_or_default();
-            let same_directory = !name.starts_with(&[b'\\', 0]);
+            let same_directory = !name.starts_with('\\');
             Change::Name { name: within_share(&name), same_directory }
         }),
         // The file is as long as its first field states.
@@ -164,7 +141,7 @@ fn set(level: u16, target: Target, data: &[u8], unicode: bool) -> Request {
         }
         _ => None,
     };
-    Request::Set { target, change: change.unwrap_or(Change::Attributes) }
+    Request::Entry(EntryRequest::Set { target, change: change.unwrap_or(Change::Attributes) })
 }
 
 /// Decodes a request of `NT_TRANSACT`; none if it ends too early.
@@ -182,27 +159,4 @@ pub(super) fn decode_nt(words: &[u8], message: &[u8], unicode: bool) -> Option<R
         6 => Request::Other("NT_TRANSACT_QUERY_SECURITY_DESC"),
         _ => Request::Other("NT_TRANSACT"),
     })
-}
-
-impl Attributes {
-    /// Length and whether it is a directory, as far as a reply states them: in its words, or in the data of its transaction.
-    pub(super) fn read(self, words: &[u8], data: &[u8]) -> (Option<u64>, Option<bool>) {
-        let directory = |attributes: Option<u16>| attributes.map(|bits| bits & 0x10 != 0);
-        let flag = |at: usize| data.get(at).map(|flag| *flag != 0);
-        let size = |bytes: &[u8], at: usize| word(bytes, at).map(u64::from);
-        match self {
-            // 2.2.4.9.2 and 2.2.4.31.2.
-            Self::Core => (size(words, 6), directory(short(words, 0))),
-            Self::CoreOfOpen => (size(words, 12), directory(short(words, 20))),
-            Self::Directory => (None, Some(true)),
-            // 2.2.8.3: INFO_STANDARD, BASIC, STANDARD, ALL, and the classes of MS-FSCC 2.4.7, 2.4.41, 2.4.2.
-            Self::Level(0x0001 | 0x0002) => (size(data, 12), directory(short(data, 20))),
-            Self::Level(0x0101 | 1004) => (None, directory(short(data, 32))),
-            Self::Level(0x0102 | 1005) => (long(data, 8), flag(21)),
-            Self::Level(0x0107 | 1018) => (long(data, 48), flag(61)),
-            // UNIX_BASIC.
-            Self::Level(0x0200) => (long(data, 0), word(data, 56).map(|kind| kind == 1)),
-            Self::Other | Self::Level(_) => (None, None),
-        }
-    }
 }

@@ -3,16 +3,17 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
+use sharebench_smb::nt1::command::{ECHO, NT_TRANSACT};
+
 use super::header::{Blocks, Header, RequestId};
 use super::reply::Actions;
-use super::transactions::{NT_TRANSACT, Part};
+use super::transactions::Part;
 use crate::input::protocols::Message;
 use crate::input::recorder::Recorder;
 use crate::operation::{Operation, Outcome};
 
 /// Most replies of a connection of which parts are missing.
 const MAX_UNFINISHED: usize = 1 << 10;
-const ECHO: u8 = 0x2B;
 
 /// What a request did, according to the first part of its reply.
 #[derive(Debug, Clone, PartialEq, Eq)]

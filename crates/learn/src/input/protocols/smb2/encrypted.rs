@@ -2,9 +2,8 @@
 
 use std::net::IpAddr;
 
-use sharebench_smb::wire::transform;
+use sharebench_smb::wire::transform::{self, TransformHeader};
 
-use super::bytes::{long, short, word};
 use crate::input::keys::{Derivation, Keyring, Sealed};
 use crate::input::protocols::{Message, Side};
 
@@ -12,13 +11,17 @@ use crate::input::protocols::{Message, Side};
 pub(super) const HEADER_BYTES: usize = transform::LEN;
 /// `Flags`, or `EncryptionAlgorithm` of dialects 3.0 and 3.0.2: the message is encrypted.
 const ENCRYPTED: u16 = 1;
+/// Zeros in a message that is one.
+const RESERVED: std::ops::Range<usize> = 40..42;
+
+fn header_of(head: &[u8]) -> Option<TransformHeader> {
+    let header = TransformHeader::decode(head).ok()?;
+    (header.flags == ENCRYPTED && head.get(RESERVED) == Some(&[0; 2])).then_some(header)
+}
 
 /// Whether an encrypted message begins like this. Its header does not show who sends it.
 pub(crate) fn is_encrypted(head: &[u8]) -> bool {
-    head.starts_with(&transform::PROTOCOL_ID)
-        && short(head, 40) == Some(0)
-        && short(head, 42) == Some(ENCRYPTED)
-        && head.len() >= HEADER_BYTES
+    header_of(head).is_some()
 }
 
 /// Who sends an encrypted message, by the key that opens it. `addresses` are those of the sender and the receiver.
@@ -41,14 +44,15 @@ pub(super) fn decrypt(
     keyring: &mut Keyring,
 ) -> Option<Vec<u8>> {
     let is_whole = message.head.len() == message.len;
-    let original = word(message.head, 36)? as usize;
-    if message.len.checked_sub(HEADER_BYTES) != Some(original) || !is_encrypted(message.head) {
+    let original = header_of(message.head)?.original_len as usize;
+    if message.len.checked_sub(HEADER_BYTES) != Some(original) {
         return None;
     }
     keyring.decrypt(&sealed(message.head, is_whole)?, message.side, server, derivation)
 }
 
 fn sealed(head: &[u8], is_whole: bool) -> Option<Sealed<'_>> {
+    let session = TransformHeader::decode(head).ok()?.session_id;
     let (header, content) = head.split_first_chunk()?;
-    Some(Sealed { session: long(head, 44)?, header, content, is_whole })
+    Some(Sealed { session, header, content, is_whole })
 }

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
+use sharebench_smb::wire::FileId;
+
+use crate::input::protocols::smb;
 use crate::input::recorder::Recorder;
 
 /// Most opens and trees of a connection; more are those of a capture without closes.
 const MAX_OPENS: usize = 1 << 16;
-
-/// An identifier of an open (MS-SMB2 2.2.14.1).
-pub(super) type FileId = [u8; 16];
 
 /// An open file or directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,19 +32,17 @@ pub(super) struct Files {
 
 impl Files {
     /// The path within the server of a name in a tree, without regard to case.
-    pub(super) fn path(&self, session: u64, tree: u32, name: &[u8]) -> Vec<u8> {
-        let mut path =
-            self.trees.get(&(session, tree)).cloned().unwrap_or_else(|| tree.to_le_bytes().to_vec());
-        path.push(b'\\');
-        path.extend(lower(name));
-        path
+    pub(super) fn path(&self, session: u64, tree: u32, name: &str) -> Vec<u8> {
+        match self.trees.get(&(session, tree)) {
+            Some(share) => smb::path(share, name),
+            None => smb::path(&tree.to_le_bytes(), name),
+        }
     }
 
     /// A tree, by the path of its share.
-    pub(super) fn connect(&mut self, session: u64, tree: u32, share: &[u8]) {
+    pub(super) fn connect(&mut self, session: u64, tree: u32, share: &str) {
         if self.trees.len() < MAX_OPENS {
-            // Without the server, which clients call by several names.
-            self.trees.insert((session, tree), lower(&last_component(share)).collect());
+            self.trees.insert((session, tree), smb::share(share));
         }
     }
 
@@ -58,7 +56,7 @@ impl Files {
     /// The open with this identifier; one that was opened before the capture is a file without a name.
     pub(super) fn get(&mut self, id: FileId, server: SocketAddr, recorder: &mut Recorder) -> &mut Open {
         self.opens.entry(id).or_insert_with(|| Open {
-            file: recorder.file(server, &id),
+            file: recorder.file(server, &[id.persistent.to_le_bytes(), id.volatile.to_le_bytes()].concat()),
             path: Vec::new(),
             delete: false,
             listed: false,
@@ -68,29 +66,4 @@ impl Files {
     pub(super) fn close(&mut self, id: FileId) -> Option<Open> {
         self.opens.remove(&id)
     }
-}
-
-/// Bytes of a name in UTF-16LE, with its letters of ASCII in lower case.
-pub(in crate::input::protocols) fn lower(name: &[u8]) -> impl Iterator<Item = u8> + '_ {
-    name.chunks(2).flat_map(|unit| match unit {
-        [letter, 0] => [letter.to_ascii_lowercase(), 0],
-        [low, high] => [*low, *high],
-        _ => [0, 0],
-    })
-}
-
-/// Where a name in UTF-16LE begins its last component, in bytes, with the separator before it.
-pub(in crate::input::protocols) fn separator(name: &[u8]) -> Option<usize> {
-    let units = name.chunks_exact(2);
-    units.enumerate().rfind(|(_, unit)| *unit == [b'\\', 0]).map(|(at, _)| at * 2)
-}
-
-/// The last component of a name in UTF-16LE.
-pub(in crate::input::protocols) fn last_component(name: &[u8]) -> Vec<u8> {
-    separator(name).and_then(|at| name.get(at + 2..)).unwrap_or(name).to_vec()
-}
-
-/// A name in UTF-16LE as bytes of ASCII; other letters have no part in an extension that is known.
-pub(in crate::input::protocols) fn ascii(name: &[u8]) -> Vec<u8> {
-    name.chunks_exact(2).map(|unit| if unit[1] == 0 { unit[0] } else { b'?' }).collect()
 }

@@ -2,19 +2,18 @@
 
 use std::collections::HashMap;
 
+use sharebench_smb::NtStatus;
 use sharebench_smb::crypto::{Cipher, PreauthHash};
+use sharebench_smb::wire::header::Header;
+use sharebench_smb::wire::header::command::{NEGOTIATE, SESSION_SETUP};
 use sharebench_smb::wire::negotiate::{ENCRYPTION, NegotiateResponse};
+use sharebench_smb::wire::{Reader, WireError};
 
-use super::bytes::short;
-use super::header::{HEADER_BYTES, Header};
-use super::{STATUS_MORE_PROCESSING_REQUIRED, STATUS_PENDING};
 use crate::input::keys::Derivation;
 use crate::input::protocols::{Message, Side};
 
 /// Most log-ons of a connection at a time. Session keys of further ones cannot be used with SMB 3.1.1.
 const MAX_LOG_ONS: usize = 1 << 10;
-const NEGOTIATE: u16 = 0;
-const SESSION_SETUP: u16 = 1;
 const DIALECT_3_0: u16 = 0x0300;
 const DIALECT_3_0_2: u16 = 0x0302;
 const DIALECT_3_1_1: u16 = 0x0311;
@@ -45,7 +44,7 @@ impl LogOns {
 
     /// Takes a message that is not encrypted. The last one of a log-on gives its session, and how its keys are derived.
     pub(super) fn message(&mut self, message: &Message<'_>) -> Option<(u64, Derivation)> {
-        let header = Header::decode(message.head)?;
+        let header = Header::decode(message.head).ok()?;
         let whole = (message.head.len() == message.len).then_some(message.head);
         match (header.command, message.side) {
             (NEGOTIATE, Side::Client) => {
@@ -54,7 +53,7 @@ impl LogOns {
             }
             (NEGOTIATE, Side::Server) if header.status == 0 => self.negotiated(message.head, whole),
             (SESSION_SETUP, Side::Client) => self.request(&header, whole),
-            (SESSION_SETUP, Side::Server) if header.status != STATUS_PENDING => {
+            (SESSION_SETUP, Side::Server) if header.status != NtStatus::PENDING.0 => {
                 return self.reply(&header, whole);
             }
             _ => {}
@@ -63,7 +62,7 @@ impl LogOns {
     }
 
     fn negotiated(&mut self, head: &[u8], whole: Option<&[u8]>) {
-        self.negotiated.dialect = short(head, HEADER_BYTES + 4).filter(|dialect| *dialect != DIALECT_ANY);
+        self.negotiated.dialect = dialect_of(head).ok().filter(|dialect| *dialect != DIALECT_ANY);
         self.negotiated.cipher = match self.negotiated.dialect {
             Some(DIALECT_3_0 | DIALECT_3_0_2) => Some(Cipher::Aes128Ccm),
             Some(DIALECT_3_1_1) => NegotiateResponse::decode(head).ok().and_then(|reply| {
@@ -76,7 +75,7 @@ impl LogOns {
     }
 
     fn request(&mut self, header: &Header, whole: Option<&[u8]>) {
-        let before = match header.session {
+        let before = match header.session_id {
             0 => Some(self.connection.clone()),
             // Neither another log-on of a session nor a further connection changes its keys for encryption.
             session => self.unfinished.remove(&session),
@@ -84,25 +83,32 @@ impl LogOns {
         if let Some(chain) = before
             && self.waiting.len() < MAX_LOG_ONS
         {
-            self.waiting.insert(header.message, extended(chain, whole));
+            self.waiting.insert(header.message_id, extended(chain, whole));
         }
     }
 
     fn reply(&mut self, header: &Header, whole: Option<&[u8]>) -> Option<(u64, Derivation)> {
-        let chain = self.waiting.remove(&header.message)?;
-        match header.status {
-            STATUS_MORE_PROCESSING_REQUIRED if self.unfinished.len() < MAX_LOG_ONS => {
-                self.unfinished.insert(header.session, extended(chain, whole));
+        let chain = self.waiting.remove(&header.message_id)?;
+        match NtStatus(header.status) {
+            NtStatus::MORE_PROCESSING_REQUIRED if self.unfinished.len() < MAX_LOG_ONS => {
+                self.unfinished.insert(header.session_id, extended(chain, whole));
                 None
             }
             // The last reply is not in the hash.
-            0 => {
+            NtStatus::SUCCESS => {
                 let preauth = chain.map(|hash| hash.value());
-                Some((header.session, Derivation { preauth, ..self.negotiated.clone() }))
+                Some((header.session_id, Derivation { preauth, ..self.negotiated.clone() }))
             }
             _ => None,
         }
     }
+}
+
+/// The dialect of a NEGOTIATE response (2.2.4), of which no more may have been captured.
+fn dialect_of(head: &[u8]) -> Result<u16, WireError> {
+    let mut reader = Reader::body(head, 65, "NegotiateResponse")?;
+    let _security_mode: u16 = reader.get()?;
+    reader.get()
 }
 
 /// The hash with one more message; none if that is not complete.

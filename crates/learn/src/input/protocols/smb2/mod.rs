@@ -1,18 +1,23 @@
 //! SMB 2 and 3 (MS-SMB2), plain, signed, and encrypted where the input comes with keys. Other encrypted messages are counted.
 
-pub(super) mod bytes;
 mod encrypted;
-pub(super) mod files;
+mod files;
 mod header;
 mod log_on;
 mod requests;
 
 use std::collections::{HashMap, HashSet};
 
-use self::files::{FileId, Files};
-use self::header::{Header, messages};
+use sharebench_smb::NtStatus;
+use sharebench_smb::wire::FileId;
+use sharebench_smb::wire::header::command::NEGOTIATE;
+use sharebench_smb::wire::header::{Header, UNSOLICITED, flags};
+
+use self::files::Files;
+use self::header::{Part, messages};
 use self::log_on::LogOns;
 use self::requests::Request;
+use crate::input::protocols::smb::outcome_of;
 use crate::input::protocols::{Decoder, Ends, Message, Side};
 use crate::input::recorder::Recorder;
 use crate::operation::{Action, Operation, Outcome, Protocol};
@@ -22,13 +27,6 @@ pub(super) use self::header::sender;
 
 /// Most requests of a connection that wait for a reply, and most sessions.
 const MAX_PENDING: usize = 1 << 16;
-const NEGOTIATE: u16 = 0;
-const STATUS_PENDING: u32 = 0x0000_0103;
-const STATUS_MORE_PROCESSING_REQUIRED: u32 = 0xC000_0016;
-/// `MessageId` of messages that the server sends of its own accord (MS-SMB2 2.2.23).
-const NOTIFICATION: u64 = u64::MAX;
-/// The file of the message before, in a related request.
-const PREVIOUS: FileId = [0xFF; 16];
 
 /// A request that waits for its reply.
 struct Pending {
@@ -57,7 +55,7 @@ impl Smb2Decoder {
             pending: HashMap::new(),
             files: Files::default(),
             sessions: HashSet::new(),
-            last: PREVIOUS,
+            last: FileId::PREVIOUS,
             log_ons: LogOns::default(),
         }
     }
@@ -75,11 +73,11 @@ impl Smb2Decoder {
     /// A message, or several in one, after decryption.
     fn compound(&mut self, message: &Message<'_>, recorder: &mut Recorder) {
         let mut before = None;
-        let is_whole = messages(message.head, message.len, |header, bytes| {
-            recorder.keyring().session(header.session);
+        let is_whole = messages(message.head, message.len, |header, part| {
+            recorder.keyring().session(header.session_id);
             match message.side {
-                Side::Client => self.request(header, bytes, message, &mut before, recorder),
-                Side::Server => self.reply(header, bytes, message, recorder),
+                Side::Client => self.request(header, part, message, &mut before, recorder),
+                Side::Server => self.reply(header, part, message, recorder),
             }
         });
         if !is_whole {
@@ -106,12 +104,12 @@ impl Smb2Decoder {
     fn request(
         &mut self,
         header: Header,
-        bytes: &[u8],
+        part: Part<'_>,
         message: &Message<'_>,
         before: &mut Option<Header>,
         recorder: &mut Recorder,
     ) {
-        let Some(request) = Request::decode(header.command, bytes) else {
+        let Some(request) = Request::decode(header.command, part) else {
             let unseen = recorder.unseen();
             *(if message.head.len() < message.len { &mut unseen.cut } else { &mut unseen.not_understood }) +=
                 1;
@@ -121,32 +119,34 @@ impl Smb2Decoder {
             self.end(recorder);
         }
         // Related requests take over session and tree (MS-SMB2 3.3.5.2.7.2).
-        let owner = if header.related { before.unwrap_or(header) } else { header };
+        let owner = if header.is(flags::RELATED) { before.unwrap_or(header) } else { header };
         *before = Some(owner);
-        let pending = Pending { session: owner.session, tree: owner.tree, start: message.start, request };
-        self.pending.entry(header.message).or_insert(pending);
+        let pending =
+            Pending { session: owner.session_id, tree: owner.tree_id, start: message.start, request };
+        self.pending.entry(header.message_id).or_insert(pending);
     }
 
-    fn reply(&mut self, header: Header, bytes: &[u8], message: &Message<'_>, recorder: &mut Recorder) {
+    fn reply(&mut self, header: Header, part: Part<'_>, message: &Message<'_>, recorder: &mut Recorder) {
         // A notification of the server that an oplock or a lease is broken (MS-SMB2 2.2.23.1, 2.2.23.2) answers nothing.
-        let is_notification = header.message == NOTIFICATION;
-        if is_notification || header.status == STATUS_PENDING && header.is_async {
+        let is_notification = header.message_id == UNSOLICITED;
+        let status = NtStatus(header.status);
+        if is_notification || status == NtStatus::PENDING && header.is(flags::ASYNC) {
             return;
         }
-        let Some(Pending { session, tree, start, request }) = self.pending.remove(&header.message) else {
+        let Some(Pending { session, tree, start, request }) = self.pending.remove(&header.message_id) else {
             // A NEGOTIATE of SMB 1 has a reply of SMB 2 (MS-SMB2 3.3.5.3).
             recorder.unseen().without_request += u64::from(header.command != NEGOTIATE);
             return;
         };
         let server = self.ends.server;
         let end = Some(message.end.max(start));
-        let session = if session == 0 { header.session } else { session };
+        let session = if session == 0 { header.session_id } else { session };
         match request {
             Request::Setup => {
-                let ended = header.status != STATUS_MORE_PROCESSING_REQUIRED;
+                let ended = status != NtStatus::MORE_PROCESSING_REQUIRED;
                 let is_new = self.sessions.len() < MAX_PENDING && !self.sessions.contains(&session);
                 if ended && is_new {
-                    let outcome = requests::outcome(header.status);
+                    let outcome = outcome_of(status);
                     if outcome == Outcome::Done {
                         self.sessions.insert(session);
                     }
@@ -156,15 +156,15 @@ impl Smb2Decoder {
                 return;
             }
             Request::Tree { share } => {
-                if header.status == 0 {
-                    self.files.connect(session, header.tree, &share);
+                if status == NtStatus::SUCCESS {
+                    self.files.connect(session, header.tree_id, &share);
                 }
                 return;
             }
             Request::Nothing => return,
             _ => {}
         }
-        let reply = requests::Reply { status: header.status, bytes, session, tree };
+        let reply = requests::Reply { status, part, session, tree };
         let user = recorder.user(self.ends.client.ip(), session, Protocol::Smb2);
         let done = request.finish(&reply, &mut self.files, &mut self.last, server, recorder);
         for (action, outcome) in done.into_iter().flatten() {
@@ -208,11 +208,10 @@ mod tests {
 
     /// A message of the server: a header with this command and message id.
     fn of_server(command: u16, message: u64) -> Vec<u8> {
-        let mut bytes = vec![0; header::HEADER_BYTES + 24];
-        bytes[..4].copy_from_slice(b"\xFESMB");
-        bytes[12..14].copy_from_slice(&command.to_le_bytes());
-        bytes[16] = 1;
-        bytes[24..32].copy_from_slice(&message.to_le_bytes());
+        let header = Header { command, flags: flags::RESPONSE, message_id: message, ..Header::default() };
+        let mut bytes = Vec::new();
+        header.encode(&mut bytes);
+        bytes.resize(bytes.len() + 24, 0);
         bytes
     }
 

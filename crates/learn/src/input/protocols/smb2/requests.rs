@@ -2,35 +2,33 @@
 
 use std::net::SocketAddr;
 
-use super::bytes::{long, part, short, word};
-use super::files::{FileId, Files, Open, ascii, last_component, separator};
-use super::header::HEADER_BYTES;
-use crate::input::protocols::smb::access_of;
+use sharebench_smb::NtStatus;
+use sharebench_smb::wire::create::{ATTRIBUTE_DIRECTORY, CreateRequest, CreateResponse, options};
+use sharebench_smb::wire::data::{ReadRequest, ReadResponse, WRITE_THROUGH, WriteRequest};
+use sharebench_smb::wire::directory::{QueryDirectoryRequest, flags::REOPEN, flags::RESTART_SCANS};
+use sharebench_smb::wire::header::command;
+use sharebench_smb::wire::info::{
+    self, DISPOSITION, END_OF_FILE, QueryInfoRequest, RENAME, SetInfoRequest, TYPE_FILE, TYPE_FILE_SYSTEM,
+};
+use sharebench_smb::wire::lock::{self, LockRequest};
+use sharebench_smb::wire::simple::{CloseRequest, FlushRequest};
+use sharebench_smb::wire::tree::TreeConnectRequest;
+use sharebench_smb::wire::{FileId, HEADER_LEN, Reader, WireError};
+
+use super::files::{Files, Open};
+use super::header::Part;
+use crate::input::protocols::smb::{access_of, directory, last_component, outcome_of};
 use crate::input::recorder::Recorder;
 use crate::operation::{Access, Action, Outcome};
 
-const DELETE_ON_CLOSE: u32 = 0x0000_1000;
-const DIRECTORY_FILE: u32 = 0x0000_0001;
-const ATTRIBUTE_DIRECTORY: u32 = 0x0000_0010;
-const WRITE_THROUGH: u32 = 0x0000_0001;
-/// Flags of `QUERY_DIRECTORY` (2.2.33): from the start, also with another pattern.
-const RESTART_SCANS: u8 = 0x01;
-const REOPEN: u8 = 0x10;
-const UNLOCK: u32 = 0x0000_0004;
-const STATUS_NO_MORE_FILES: u32 = 0x8000_0006;
-const STATUS_BUFFER_OVERFLOW: u32 = 0x8000_0005;
-const STATUS_END_OF_FILE: u32 = 0xC000_0011;
-const STATUS_NO_SUCH_FILE: u32 = 0xC000_000F;
-const STATUS_OBJECT_NAME_NOT_FOUND: u32 = 0xC000_0034;
-const STATUS_OBJECT_PATH_NOT_FOUND: u32 = 0xC000_003A;
-/// `InfoType` of `QUERY_INFO` and `SET_INFO` (2.2.37): of a file, of a file system.
-const INFO_FILE: u8 = 1;
-const INFO_FILESYSTEM: u8 = 2;
-/// Classes of MS-FSCC 2.4.
-const RENAME: u8 = 10;
-const DISPOSITION: u8 = 13;
-const END_OF_FILE: u8 = 20;
+/// `FileDispositionInformationEx` (MS-FSCC 2.4.12).
 const DISPOSITION_EX: u8 = 64;
+/// Where the value of a `SET_INFO` is in the body (2.2.39).
+const SET_INFO_VALUE_AT: usize = 32;
+/// Values of `CreateAction` (2.2.14) if the file did not exist, or was emptied.
+const SUPERSEDED: u32 = 0;
+const CREATED: u32 = 2;
+const OVERWRITTEN: u32 = 3;
 
 /// A request, as far as its operation needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,10 +37,10 @@ pub(super) enum Request {
     Nothing,
     Setup,
     Tree {
-        share: Vec<u8>,
+        share: String,
     },
     Create {
-        name: Vec<u8>,
+        name: String,
         access: Access,
         options: u32,
     },
@@ -91,60 +89,80 @@ pub(super) enum Request {
 /// A reply, and where its request was sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reply<'a> {
-    pub(super) status: u32,
-    pub(super) bytes: &'a [u8],
+    pub(super) status: NtStatus,
+    pub(super) part: Part<'a>,
     pub(super) session: u64,
     pub(super) tree: u32,
 }
 
-/// How an operation with this status ended.
-pub(super) const fn outcome(status: u32) -> Outcome {
-    match status {
-        0 | STATUS_BUFFER_OVERFLOW | STATUS_NO_MORE_FILES | STATUS_END_OF_FILE => Outcome::Done,
-        STATUS_NO_SUCH_FILE | STATUS_OBJECT_NAME_NOT_FOUND | STATUS_OBJECT_PATH_NOT_FOUND => {
-            Outcome::NotFound
-        }
-        status => Outcome::Failed(status),
+/// Bytes after the header that a request needs; names and values that follow may have been cut.
+const fn needed(command: u16) -> usize {
+    match command {
+        command::TREE_CONNECT => 8,
+        command::CLOSE | command::FLUSH | command::QUERY_DIRECTORY => 24,
+        command::READ | command::SET_INFO => 32,
+        command::QUERY_INFO => 40,
+        command::LOCK => 44,
+        command::CREATE | command::WRITE => 48,
+        _ => 0,
     }
 }
 
 impl Request {
-    /// Decodes a message that begins with its header; none if it ends too early.
-    pub(super) fn decode(command: u16, bytes: &[u8]) -> Option<Self> {
-        let body = bytes.get(HEADER_BYTES..)?;
-        let id = |at: usize| Some(*body.get(at..)?.first_chunk::<16>()?);
-        Some(match command {
-            1 => Self::Setup,
-            3 => {
-                let [at, len] = [short(body, 4)?, short(body, 6)?].map(usize::from);
-                Self::Tree { share: part(bytes, at, len)?.to_vec() }
+    /// Decodes a message; none if it ends too early.
+    pub(super) fn decode(command: u16, part: Part<'_>) -> Option<Self> {
+        let request = Self::of_message(command, part.message).ok().filter(|_| part.has(needed(command)))?;
+        Some(match request {
+            Self::Tree { share } => Self::Tree { share: part.uncut(share)? },
+            Self::Create { name, access, options } => {
+                Self::Create { name: part.uncut(name)?, access, options }
             }
-            5 => {
-                let [at, len] = [short(body, 44)?, short(body, 46)?].map(usize::from);
-                let access = access_of(word(body, 24)?);
-                let name = if len == 0 { &[][..] } else { part(bytes, at, len)? };
-                Self::Create { name: name.to_vec(), access, options: word(body, 40)? }
+            Self::Set { id, info, class, mut value } => {
+                value.truncate(part.captured_from(SET_INFO_VALUE_AT));
+                Self::Set { id, info, class, value }
             }
-            6 => Self::Close { id: id(8)? },
-            7 => Self::Flush { id: id(8)? },
-            8 => Self::Read { asked: word(body, 4)?, offset: long(body, 8)?, id: id(16)? },
-            9 => Self::Write {
-                bytes: word(body, 4)?,
-                offset: long(body, 8)?,
-                id: id(16)?,
-                stable: word(body, 44)? & WRITE_THROUGH != 0,
-            },
-            10 => Self::Lock { id: id(8)?, release: word(body, 40)? & UNLOCK != 0 },
-            11 => Self::Other { name: "IOCTL" },
-            14 => Self::List { id: id(8)?, restarts: *body.get(3)? & (RESTART_SCANS | REOPEN) != 0 },
-            15 => Self::Other { name: "CHANGE_NOTIFY" },
-            16 => Self::Query { info: *body.get(2)?, id: id(24)? },
-            17 => {
-                let at = usize::from(short(body, 8)?);
-                let len = (word(body, 4)? as usize).min(1 << 16);
-                let value = bytes.get(at..).unwrap_or_default();
-                let value = value.get(..len).unwrap_or(value).to_vec();
-                Self::Set { info: *body.get(2)?, class: *body.get(3)?, value, id: id(16)? }
+            request => request,
+        })
+    }
+
+    fn of_message(command: u16, message: &[u8]) -> Result<Self, WireError> {
+        Ok(match command {
+            command::SESSION_SETUP => Self::Setup,
+            command::TREE_CONNECT => Self::Tree { share: TreeConnectRequest::decode(message)?.path },
+            command::CREATE => {
+                let (CreateRequest { name, access, options, .. }, _) =
+                    CreateRequest::decode_up_to_contexts(message)?;
+                Self::Create { name, access: access_of(access), options }
+            }
+            command::CLOSE => Self::Close { id: CloseRequest::decode(message)?.file },
+            command::FLUSH => Self::Flush { id: FlushRequest::decode(message)?.file },
+            command::READ => {
+                let ReadRequest { file, offset, len, .. } = ReadRequest::decode(message)?;
+                Self::Read { id: file, offset, asked: len }
+            }
+            command::WRITE => {
+                let WriteRequest { file, offset, len, flags, .. } = WriteRequest::decode(message)?;
+                Self::Write { id: file, offset, bytes: len, stable: flags & WRITE_THROUGH != 0 }
+            }
+            command::LOCK => {
+                let LockRequest { file, ranges, .. } = LockRequest::decode(message)?;
+                let release = ranges.first().is_some_and(|range| range.flags & lock::flags::UNLOCK != 0);
+                Self::Lock { id: file, release }
+            }
+            command::IOCTL => Self::Other { name: "IOCTL" },
+            command::QUERY_DIRECTORY => {
+                let QueryDirectoryRequest { file, flags, .. } = QueryDirectoryRequest::decode(message)?;
+                Self::List { id: file, restarts: flags & (RESTART_SCANS | REOPEN) != 0 }
+            }
+            command::CHANGE_NOTIFY => Self::Other { name: "CHANGE_NOTIFY" },
+            command::QUERY_INFO => {
+                let QueryInfoRequest { file, info_type, .. } = QueryInfoRequest::decode(message)?;
+                Self::Query { id: file, info: info_type }
+            }
+            command::SET_INFO => {
+                let SetInfoRequest { info_type, class, file, information, .. } =
+                    SetInfoRequest::decode(message)?;
+                Self::Set { id: file, info: info_type, class, value: information }
             }
             _ => Self::Nothing,
         })
@@ -171,16 +189,17 @@ impl Request {
             }
             Self::Lock { id, release } => Action::Lock { file: file(id), release: *release },
             Self::List { id, restarts } => Action::List { directory: file(id), entries: 0, first: *restarts },
-            Self::Query { info: INFO_FILESYSTEM, .. } => Action::Space,
-            Self::Query { info: INFO_FILE, id } => Action::Stat { file: Some(file(id)) },
+            Self::Query { info: TYPE_FILE_SYSTEM, .. } => Action::Space,
+            Self::Query { info: TYPE_FILE, id } => Action::Stat { file: Some(file(id)) },
             Self::Query { .. } => Action::Other("QUERY_INFO"),
-            Self::Set { info: INFO_FILE, class: END_OF_FILE, value, id } => {
-                Action::SetSize { file: file(id), size: long(value, 0).unwrap_or(0) }
+            Self::Set { info: TYPE_FILE, class: END_OF_FILE, value, id } => {
+                let size = Reader::new(value, "FileEndOfFileInformation").get();
+                Action::SetSize { file: file(id), size: size.unwrap_or(0) }
             }
-            Self::Set { info: INFO_FILE, class: RENAME, id, .. } => {
+            Self::Set { info: TYPE_FILE, class: RENAME, id, .. } => {
                 Action::Rename { file: Some(file(id)), replaced: None }
             }
-            Self::Set { info: INFO_FILE, id, .. } => Action::SetAttributes { file: file(id) },
+            Self::Set { info: TYPE_FILE, id, .. } => Action::SetAttributes { file: file(id) },
             Self::Set { .. } => Action::Other("SET_INFO"),
             Self::Other { name } => Action::Other(name),
         })
@@ -195,14 +214,13 @@ impl Request {
         server: SocketAddr,
         recorder: &mut Recorder,
     ) -> [Option<(Action, Outcome)>; 2] {
-        let ended = outcome(reply.status);
+        let ended = outcome_of(reply.status);
         let mut request = self;
         if let Some(id) = request.id()
-            && *id == super::PREVIOUS
+            && *id == FileId::PREVIOUS
         {
             *id = *last;
         }
-        let body = reply.bytes.get(HEADER_BYTES..).unwrap_or_default();
         let action = match &request {
             Self::Create { name, access, options } => {
                 let action = created(name, *access, *options, reply, ended, files, last, server, recorder);
@@ -218,8 +236,7 @@ impl Request {
                 return [Some((Action::Close { file }, ended)), removed];
             }
             Self::Read { id, offset, asked } if ended == Outcome::Done => {
-                let delivered =
-                    if reply.status == STATUS_END_OF_FILE { 0 } else { word(body, 4).unwrap_or(*asked) };
+                let delivered = delivered(reply).unwrap_or(*asked);
                 let file = files.get(*id, server, recorder).file;
                 Some(Action::Read { file, offset: *offset, asked: *asked, bytes: delivered })
             }
@@ -228,9 +245,9 @@ impl Request {
                 recorder.directory(open.file);
                 let first = *restarts || !open.listed;
                 open.listed = true;
-                Some(Action::List { directory: open.file, entries: entries(reply, body), first })
+                Some(Action::List { directory: open.file, entries: entries(reply), first })
             }
-            Self::Set { info: INFO_FILE, class, value, id } if ended == Outcome::Done => match *class {
+            Self::Set { info: TYPE_FILE, class, value, id } if ended == Outcome::Done => match *class {
                 RENAME => Some(renamed(*id, value, reply, files, server, recorder)),
                 DISPOSITION | DISPOSITION_EX => {
                     files.get(*id, server, recorder).delete = value.first().is_some_and(|flag| flag & 1 != 0);
@@ -263,7 +280,7 @@ impl Request {
 /// The operation of a CREATE, whose reply has identifier, size and kind (2.2.14).
 #[expect(clippy::too_many_arguments, reason = "request, reply and what they change")]
 fn created(
-    name: &[u8],
+    name: &str,
     access: Access,
     options: u32,
     reply: &Reply<'_>,
@@ -276,33 +293,34 @@ fn created(
     let path = files.path(reply.session, reply.tree, name);
     if ended != Outcome::Done {
         // A related request that follows fails too, whatever it names.
-        *last = super::PREVIOUS;
+        *last = FileId::PREVIOUS;
         return Action::Open { file: recorder.known_file(server, &path), access, created: false };
     }
-    let body = reply.bytes.get(HEADER_BYTES..).unwrap_or_default();
+    // What was cut is zeros.
+    let part = reply.part;
+    let created = opened(part.message).unwrap_or_default();
     let file = recorder.file(server, &path);
-    // FILE_SUPERSEDED, FILE_CREATED, FILE_OVERWRITTEN; 1 is FILE_OPENED.
-    let made = word(body, 4).is_some_and(|done| matches!(done, 0 | 2 | 3));
-    let attributes = word(body, 56).unwrap_or(0);
-    let parent = separator(name).and_then(|at| name.get(..at)).unwrap_or_default();
-    let parent = files.path(reply.session, reply.tree, parent);
+    let made = part.has(8) && matches!(created.action, SUPERSEDED | CREATED | OVERWRITTEN);
+    let parent = files.path(reply.session, reply.tree, directory(name));
     let parent = (!name.is_empty()).then(|| recorder.file(server, &parent));
     if let Some(parent) = parent {
         recorder.directory(parent);
     }
-    recorder.name(file, parent, &ascii(&last_component(name)));
-    let is_directory = attributes & ATTRIBUTE_DIRECTORY != 0 || options & DIRECTORY_FILE != 0;
+    recorder.name(file, parent, last_component(name).as_bytes());
+    let is_directory = part.has(60) && created.attributes & ATTRIBUTE_DIRECTORY != 0
+        || options & options::DIRECTORY_FILE != 0;
     if made {
         recorder.created(file);
     }
     if is_directory {
         recorder.directory(file);
-    } else if let Some(size) = long(body, 48) {
-        recorder.size(file, size);
+    } else if part.has(56) {
+        recorder.size(file, created.end_of_file);
     }
-    if let Some(id) = body.get(64..).and_then(|rest| rest.first_chunk::<16>()) {
-        *last = *id;
-        files.open(*id, Open { file, path, delete: options & DELETE_ON_CLOSE != 0, listed: false });
+    if part.has(80) {
+        *last = created.file;
+        let delete = options & options::DELETE_ON_CLOSE != 0;
+        files.open(created.file, Open { file, path, delete, listed: false });
     }
     match (is_directory, made) {
         (true, true) => Action::MakeDirectory { directory: Some(file) },
@@ -310,7 +328,14 @@ fn created(
     }
 }
 
-/// `FileRenameInformation` (MS-FSCC 2.4.42.2): the name follows 20 bytes.
+/// The reply to a CREATE, whatever the size that it states of itself.
+fn opened(message: &[u8]) -> Result<CreateResponse, WireError> {
+    let mut reader = Reader::new(message, "CREATE");
+    reader.take(HEADER_LEN + 2)?;
+    CreateResponse::get(&mut reader)
+}
+
+/// A rename, whose new name is unknown if it was cut.
 fn renamed(
     id: FileId,
     value: &[u8],
@@ -319,31 +344,44 @@ fn renamed(
     server: SocketAddr,
     recorder: &mut Recorder,
 ) -> Action {
-    let name = word(value, 16).and_then(|len| part(value, 20, len as usize)).unwrap_or_default();
-    let to = files.path(reply.session, reply.tree, name);
+    let name = info::renamed(value).map(|(_, name)| name).unwrap_or_default();
+    let to = files.path(reply.session, reply.tree, &name);
     let open = files.get(id, server, recorder);
     let replaced = recorder.rename(server, &open.path, &to);
     open.path = to;
-    recorder.name(open.file, None, &ascii(&last_component(name)));
+    recorder.name(open.file, None, last_component(&name).as_bytes());
     Action::Rename { file: Some(open.file), replaced: replaced.filter(|file| *file != open.file) }
 }
 
-/// Entries of a listing: each states where the next one begins (MS-FSCC 2.4).
-fn entries(reply: &Reply<'_>, body: &[u8]) -> u32 {
-    if reply.status == STATUS_NO_MORE_FILES {
+/// Bytes of the reply to a READ; none if that part was cut.
+fn delivered(reply: &Reply<'_>) -> Option<u32> {
+    if reply.status == NtStatus::END_OF_FILE {
+        return Some(0);
+    }
+    ReadResponse::decode(reply.part.message).ok().filter(|_| reply.part.has(8)).map(|read| read.len)
+}
+
+/// Entries of a listing, as far as it was captured.
+fn entries(reply: &Reply<'_>) -> u32 {
+    if reply.status == NtStatus::NO_MORE_FILES {
         return 0;
     }
-    let [Some(at), Some(len)] = [short(body, 2).map(usize::from), word(body, 4).map(|len| len as usize)]
-    else {
-        return 0;
-    };
-    let mut listing = reply.bytes.get(at..).unwrap_or_default();
-    listing = listing.get(..len).unwrap_or(listing);
+    let mut listing = listing(reply.part.captured()).unwrap_or_default();
     let mut count = 0;
-    while let Some(next) = word(listing, 0) {
+    // Each entry begins with the distance to the next one (MS-FSCC 2.4).
+    while let Ok(next) = Reader::new(listing, "listing").get::<u32>() {
         count += 1;
         let Some(rest) = listing.get(next as usize..).filter(|_| next > 0) else { break };
         listing = rest;
     }
     count
+}
+
+/// The entries in a reply to `QUERY_DIRECTORY` (2.2.34): [`info::InfoResponse`] without those that were cut.
+fn listing(message: &[u8]) -> Result<&[u8], WireError> {
+    let mut reader = Reader::body(message, 9, "listing")?;
+    let offset: u16 = reader.get()?;
+    let len: u32 = reader.get()?;
+    let rest = message.get(usize::from(offset)..).unwrap_or_default();
+    Ok(rest.get(..len as usize).unwrap_or(rest))
 }

@@ -1,17 +1,22 @@
 //! NFS version 4 (RFC 7530 16, RFC 8881 18, RFC 7862 15): a call is a list of steps on a current and a saved file, which is
 //! one operation, seldom several.
 
+mod extensions;
 mod results;
 mod steps;
 mod walk;
 
 use std::net::SocketAddr;
 
+use sharebench_nfs::v4::bitmap::Bitmap;
+use sharebench_nfs::v4::compound::OK;
+use sharebench_nfs::v4::operation::Operation;
+use sharebench_nfs::xdr::Reader;
+
 use self::results::{Facts, Results};
 pub(super) use self::steps::{Step, call};
 use self::walk::Walk;
 use super::outcome;
-use super::xdr::Xdr;
 use crate::input::recorder::Recorder;
 use crate::operation::{Action, Outcome};
 
@@ -33,12 +38,12 @@ pub(super) fn without_results(
 /// The operations by call and reply. `complete` becomes false where the results end before what is needed.
 pub(super) fn reply(
     steps: &[Step],
-    xdr: &mut Xdr<'_>,
+    reader: &mut Reader<'_>,
     complete: &mut bool,
     server: SocketAddr,
     recorder: &mut Recorder,
 ) -> Vec<Done> {
-    let Some(Results { status, steps: results, whole }) = results::read(xdr) else {
+    let Ok(Results { status, steps: results, whole }) = results::read(reader) else {
         *complete = false;
         return without_results(steps, Outcome::NoReply, server, recorder);
     };
@@ -48,18 +53,18 @@ pub(super) fn reply(
     for (index, result) in results.iter().enumerate() {
         reached = index + 1;
         // After the data of a long WRITE only the reply is known; GETATTR needs no more.
-        let unknown = match result.code {
-            9 => Step::GetAttributes(0),
+        let unknown = match Operation::from_code(result.head.operation) {
+            Some(Operation::GetAttr) => Step::GetAttributes(Bitmap::default()),
             _ => Step::Ignored,
         };
         let step = steps.get(index).unwrap_or(&unknown);
         let handle = results.get(reached..).unwrap_or_default().iter().find_map(|later| match &later.facts {
-            Facts::Handle(handle) => Some(Some(handle.as_slice())),
-            _ => results::moves(later.code).then_some(None),
+            Facts::Handle(handle) => Some(Some(*handle)),
+            _ => results::moves(later.head.operation).then_some(None),
         });
-        walk.step(step, outcome(result.status), &result.facts, handle.flatten(), recorder);
-        if result.status != 0 {
-            failed = Some(outcome(result.status));
+        walk.step(step, outcome(result.head.status), &result.facts, handle.flatten(), recorder);
+        if result.head.status != OK {
+            failed = Some(outcome(result.head.status));
             break;
         }
     }

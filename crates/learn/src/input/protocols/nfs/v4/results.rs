@@ -1,7 +1,19 @@
-//! Results of NFS version 4 (RFC 8881 18, RFC 7862 15).
+//! Results of a COMPOUND, as far as they are needed.
 
-use super::super::place;
-use super::super::xdr::Xdr;
+use sharebench_nfs::v4::attribute_types::FileType;
+use sharebench_nfs::v4::attributes::Attributes;
+use sharebench_nfs::v4::bitmap::Bitmap;
+use sharebench_nfs::v4::body::OperationResult;
+use sharebench_nfs::v4::compound::{OK, ReplyHead, ResultHead};
+use sharebench_nfs::v4::data::StateId;
+use sharebench_nfs::v4::item::Item;
+use sharebench_nfs::v4::listing::ListedEntry;
+use sharebench_nfs::v4::open::{ChangeInfo, Delegation, ReadDelegation, WriteDelegation};
+use sharebench_nfs::v4::operation::Operation;
+use sharebench_nfs::v4::sparse::{Content, SegmentsHead};
+use sharebench_nfs::xdr::{Reader, XdrError};
+
+use super::extensions;
 use crate::input::recorder::Recorder;
 
 /// Most results that are read.
@@ -11,55 +23,58 @@ const MAX_ENTRIES: usize = 65_536;
 
 /// The results of a compound.
 #[derive(Debug)]
-pub(super) struct Results {
+pub(super) struct Results<'a> {
     /// The status of the last one.
     pub(super) status: u32,
-    pub(super) steps: Vec<StepResult>,
+    pub(super) steps: Vec<StepResult<'a>>,
     /// All were read.
     pub(super) whole: bool,
 }
 
 /// The result of one step.
 #[derive(Debug)]
-pub(super) struct StepResult {
-    pub(super) code: u32,
-    pub(super) status: u32,
-    pub(super) facts: Facts,
+pub(super) struct StepResult<'a> {
+    pub(super) head: ResultHead,
+    pub(super) facts: Facts<'a>,
 }
 
 /// What is needed of a result.
 #[derive(Debug)]
-pub(super) enum Facts {
+pub(super) enum Facts<'a> {
     None,
-    Handle(Vec<u8>),
-    Attributes(Attributes),
+    Handle(&'a [u8]),
+    Described(Description<'a>),
     /// Of READ and WRITE.
     Bytes(u32),
-    Opened(Opened),
-    Entries(Vec<Listed>),
-}
-
-#[derive(Debug)]
-pub(super) struct Opened {
-    pub(super) directory_changed: bool,
+    /// The directory of an OPEN.
+    Opened(ChangeInfo),
+    Entries(Vec<Listed<'a>>),
 }
 
 /// An entry of READDIR.
 #[derive(Debug)]
-pub(super) struct Listed {
-    pub(super) name: Box<[u8]>,
-    pub(super) attributes: Attributes,
+pub(super) struct Listed<'a> {
+    pub(super) name: &'a [u8],
+    pub(super) description: Description<'a>,
 }
 
 /// Attributes, as far as they are needed.
-#[derive(Debug, Default, Clone)]
-pub(super) struct Attributes {
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Description<'a> {
     pub(super) directory: bool,
     pub(super) size: Option<u64>,
-    pub(super) handle: Option<Vec<u8>>,
+    pub(super) handle: Option<&'a [u8]>,
 }
 
-impl Attributes {
+impl<'a> Description<'a> {
+    fn new(attributes: &Attributes<'a>) -> Self {
+        Self {
+            directory: attributes.kind == Some(FileType::Directory),
+            size: attributes.size,
+            handle: attributes.handle.map(|handle| handle.0),
+        }
+    }
+
     pub(super) fn note(&self, file: u32, recorder: &mut Recorder) {
         if self.directory {
             recorder.directory(file);
@@ -70,216 +85,125 @@ impl Attributes {
     }
 }
 
-/// Reads a reply. None where it ends before the number of its results.
-pub(super) fn read(xdr: &mut Xdr<'_>) -> Option<Results> {
-    let status = xdr.u32()?;
-    xdr.skip_opaque()?;
-    let count = xdr.u32()?;
-    let mut results = Vec::new();
+/// Reads a reply. An error where it ends before the number of its results.
+pub(super) fn read<'a>(reader: &mut Reader<'a>) -> Result<Results<'a>, XdrError> {
+    let ReplyHead { status, count, .. } = Item::get(reader)?;
+    let mut steps = Vec::new();
     let mut whole = count <= MAX_RESULTS;
     for _ in 0..count.min(MAX_RESULTS) {
-        let (Some(code), Some(status)) = (xdr.u32(), xdr.u32()) else {
+        let Ok(head) = ResultHead::get(reader) else {
             whole = false;
             break;
         };
+        let mut facts = Facts::None;
         // Errors end the compound; what they carry is not needed.
-        let (facts, goes_on) = if status == 0 { facts(code, xdr) } else { (Facts::None, true) };
-        results.push(StepResult { code, status, facts });
-        if !goes_on {
-            whole = results.len() == count as usize;
+        let is_readable = head.status != OK || read_facts(head.operation, reader, &mut facts).is_ok();
+        steps.push(StepResult { head, facts });
+        if !is_readable {
+            whole = steps.len() == count as usize;
             break;
         }
     }
-    Some(Results { status, steps: results, whole })
+    Ok(Results { status, steps, whole })
 }
 
 /// Whether a step has another current file afterwards.
 pub(super) fn moves(code: u32) -> bool {
-    matches!(code, 6 | 15 | 16 | 18 | 22 | 23 | 24 | 31)
+    matches!(
+        Operation::from_code(code),
+        Some(
+            Operation::Create
+                | Operation::Lookup
+                | Operation::LookupP
+                | Operation::Open
+                | Operation::PutFh
+                | Operation::PutPubFh
+                | Operation::PutRootFh
+                | Operation::RestoreFh
+        )
+    )
 }
 
-/// What a result shows, and whether the next one can be read.
-fn facts(code: u32, xdr: &mut Xdr<'_>) -> (Facts, bool) {
-    let mut facts = Facts::None;
-    let end = read_facts(code, xdr, &mut facts);
-    (facts, end.is_some())
-}
-
-fn read_facts(code: u32, xdr: &mut Xdr<'_>, facts: &mut Facts) -> Option<()> {
-    match code {
-        7 | 8 | 13 | 15..=17 | 19 | 22..=24 | 30..=32 | 36 | 37 | 39 | 44 | 45 | 57..=59 | 62 | 66 | 71 => {}
-        3 | 5 => xdr.skip(8)?,
-        4 | 12 | 14 | 20 | 21 | 35 => xdr.skip(16)?,
-        6 => {
-            xdr.skip(20)?;
-            xdr.bitmap()?;
+/// Notes what a result shows. After an error, which may follow what it shows, the next result cannot be read.
+fn read_facts<'a>(code: u32, reader: &mut Reader<'a>, facts: &mut Facts<'a>) -> Result<(), XdrError> {
+    let unknown = XdrError::BadValue { field: "operation", value: code };
+    let Some(operation) = Operation::from_code(code) else {
+        return if extensions::skip_result(code, reader)? { Ok(()) } else { Err(unknown) };
+    };
+    match operation {
+        Operation::Open => return open(reader, facts),
+        Operation::ReadDir => return list(reader, facts),
+        Operation::ReadPlus => return read_plus(reader, facts),
+        Operation::LayoutCommit | Operation::LayoutGet | Operation::LayoutReturn => {
+            return extensions::skip_layout_result(operation, reader);
         }
-        9 => *facts = Facts::Attributes(attributes(xdr)?),
-        10 => *facts = Facts::Handle(place::handle(xdr)?.to_vec()),
-        11 | 28 | 73 | 75 => xdr.skip(20)?,
-        18 => open(xdr, facts)?,
-        25 => {
-            xdr.u32()?;
-            let mut data = *xdr;
-            *facts = Facts::Bytes(xdr.u32()?);
-            data.skip_opaque()?;
-            *xdr = data;
-        }
-        26 => list(xdr, facts)?,
-        27 | 72 => xdr.skip_opaque()?,
-        29 => xdr.skip(40)?,
-        33 | 52 => flavors(xdr)?,
-        38 => {
-            *facts = Facts::Bytes(xdr.u32()?);
-            xdr.skip(12)?;
-        }
-        41 => xdr.skip(24)?,
-        49 => {
-            if xdr.flag()? {
-                xdr.skip(8)?;
-            }
-        }
-        50 => {
-            xdr.skip(20)?;
-            for _ in 0..xdr.u32()? {
-                xdr.skip(24)?;
-                xdr.skip_opaque()?;
-            }
-        }
-        51 => {
-            if xdr.flag()? {
-                xdr.skip(16)?;
-            }
-        }
-        53 => xdr.skip(36)?,
-        55 => {
-            let states = xdr.u32()? as usize;
-            xdr.skip(states.checked_mul(4)?)?;
-        }
-        34 | 63 => {
-            xdr.bitmap()?;
-        }
-        68 => read_plus(xdr, facts)?,
-        69 => xdr.skip(12)?,
-        _ => return None,
+        _ => {}
     }
-    Some(())
-}
-
-/// OPEN (RFC 8881 18.16).
-fn open(xdr: &mut Xdr<'_>, facts: &mut Facts) -> Option<()> {
-    xdr.skip(20)?;
-    let before = xdr.u64()?;
-    let after = xdr.u64()?;
-    *facts = Facts::Opened(Opened { directory_changed: before != after });
-    xdr.skip(4)?;
-    xdr.bitmap()?;
-    match xdr.u32()? {
-        0 => {}
-        // READ and WRITE, and those with attributes (RFC 9754 4).
-        kind @ (1 | 2 | 4 | 5) => {
-            xdr.skip(20)?;
-            if matches!(kind, 2 | 5) {
-                xdr.skip(12)?;
-            }
-            xdr.skip(12)?;
-            xdr.skip_opaque()?;
+    match OperationResult::get(operation, reader)?.ok_or(unknown)? {
+        OperationResult::GetAttr(result) => *facts = Facts::Described(Description::new(&result.attributes)),
+        OperationResult::GetFh(result) => *facts = Facts::Handle(result.handle.0),
+        OperationResult::Write(result) => *facts = Facts::Bytes(result.count),
+        OperationResult::Read(head) => {
+            *facts = Facts::Bytes(head.count);
+            reader.padded(head.count as usize)?;
         }
-        3 => {
-            if matches!(xdr.u32()?, 1 | 2) {
-                xdr.skip(4)?;
-            }
-        }
-        _ => return None,
+        _ => {}
     }
-    Some(())
+    Ok(())
 }
 
-/// READDIR: the entries until the message ends.
-fn list(xdr: &mut Xdr<'_>, facts: &mut Facts) -> Option<()> {
-    xdr.skip(8)?;
+/// OPEN (RFC 8881 18.16): the directory, also where the rest was cut.
+fn open(reader: &mut Reader<'_>, facts: &mut Facts<'_>) -> Result<(), XdrError> {
+    StateId::get(reader)?;
+    *facts = Facts::Opened(ChangeInfo::get(reader)?);
+    let _flags = reader.u32()?;
+    Bitmap::get(reader)?;
+    let mut granted = *reader;
+    // Delegations with attributes (RFC 9754 4) are those without, with numbers of their own.
+    match granted.u32()? {
+        4 => drop(ReadDelegation::get(&mut granted)?),
+        5 => drop(WriteDelegation::get(&mut granted)?),
+        _ => return Delegation::get(reader).map(drop),
+    }
+    *reader = granted;
+    Ok(())
+}
+
+/// READDIR (RFC 8881 18.23): the entries until the message ends.
+fn list<'a>(reader: &mut Reader<'a>, facts: &mut Facts<'a>) -> Result<(), XdrError> {
+    let _verifier = reader.u64()?;
     let mut entries = Vec::new();
-    let end = list_entries(xdr, &mut entries);
+    let end = list_entries(reader, &mut entries);
     *facts = Facts::Entries(entries);
     end?;
-    xdr.skip(4)
+    reader.boolean("end of directory").map(drop)
 }
 
-fn list_entries(xdr: &mut Xdr<'_>, entries: &mut Vec<Listed>) -> Option<()> {
-    while xdr.flag()? {
+fn list_entries<'a>(reader: &mut Reader<'a>, entries: &mut Vec<Listed<'a>>) -> Result<(), XdrError> {
+    while reader.boolean("entry follows")? {
         if entries.len() >= MAX_ENTRIES {
-            return None;
+            return Err(XdrError::TooLong { field: "listing", len: u32::MAX, max: MAX_ENTRIES });
         }
-        xdr.skip(8)?;
-        let name = place::name(xdr)?;
-        let attributes = attributes(xdr)?;
-        entries.push(Listed { name, attributes });
+        let ListedEntry { name, attributes, .. } = ListedEntry::get(reader)?;
+        entries.push(Listed { name: name.0, description: Description::new(&attributes) });
     }
-    Some(())
+    Ok(())
 }
 
-/// `READ_PLUS` (RFC 7862 15.10): data and holes.
-fn read_plus(xdr: &mut Xdr<'_>, facts: &mut Facts) -> Option<()> {
-    xdr.u32()?;
+/// `READ_PLUS` (RFC 7862 15.10): the bytes of data and holes, also of those that were cut.
+fn read_plus(reader: &mut Reader<'_>, facts: &mut Facts<'_>) -> Result<(), XdrError> {
     let mut bytes = 0_u64;
-    for _ in 0..xdr.u32()? {
-        let kind = xdr.u32()?;
-        xdr.skip(8)?;
-        let mut data = *xdr;
-        let len = if kind == 0 { u64::from(xdr.u32()?) } else { xdr.u64()? };
+    for _ in 0..SegmentsHead::get(reader)?.count {
+        let content = Content::get(reader)?;
+        let _offset = reader.u64()?;
+        let data_len = match content {
+            Content::Data => reader.u32()?,
+            Content::Hole => 0,
+        };
+        let len = if content == Content::Hole { reader.u64()? } else { u64::from(data_len) };
         bytes = bytes.saturating_add(len);
         *facts = Facts::Bytes(u32::try_from(bytes).unwrap_or(u32::MAX));
-        if kind == 0 {
-            data.skip_opaque()?;
-            *xdr = data;
-        }
+        reader.padded(data_len as usize)?;
     }
-    Some(())
-}
-
-/// SECINFO (RFC 8881 18.29).
-fn flavors(xdr: &mut Xdr<'_>) -> Option<()> {
-    for _ in 0..xdr.u32()? {
-        if xdr.u32()? == 6 {
-            xdr.skip_opaque()?;
-            xdr.skip(8)?;
-        }
-    }
-    Some(())
-}
-
-/// `fattr4` (RFC 8881 3.3.7): attributes stand in the order of their numbers.
-fn attributes(xdr: &mut Xdr<'_>) -> Option<Attributes> {
-    let bits = xdr.bitmap()?;
-    let mut values = Xdr(xdr.opaque(usize::MAX)?);
-    let mut attributes = Attributes::default();
-    // What cannot be read is left out: the list itself continues after it.
-    let _ = read_attributes(bits, &mut values, &mut attributes);
-    Some(attributes)
-}
-
-fn read_attributes(bits: u128, values: &mut Xdr<'_>, attributes: &mut Attributes) -> Option<()> {
-    for number in 0..=19 {
-        if bits & 1 << number == 0 {
-            continue;
-        }
-        match number {
-            0 => {
-                values.bitmap()?;
-            }
-            1 => attributes.directory = values.u32()? == 2,
-            4 => attributes.size = Some(values.u64()?),
-            3 => values.skip(8)?,
-            8 => values.skip(16)?,
-            12 => {
-                for _ in 0..values.u32()? {
-                    values.skip(12)?;
-                    values.skip_opaque()?;
-                }
-            }
-            19 => attributes.handle = Some(place::handle(values)?.to_vec()),
-            _ => values.skip(4)?,
-        }
-    }
-    Some(())
+    Ok(())
 }

@@ -2,9 +2,24 @@
 
 use std::net::SocketAddr;
 
+use sharebench_nfs::protocol::StableHow;
+use sharebench_nfs::v4::attribute_types::FileType;
+use sharebench_nfs::v4::bitmap::Bitmap;
+use sharebench_nfs::v4::body::Arguments;
+use sharebench_nfs::v4::compound::{COMPOUND, CallHead};
+use sharebench_nfs::v4::data::{StateId, WriteHead};
+use sharebench_nfs::v4::item::Item;
+use sharebench_nfs::v4::names::NewObject;
+use sharebench_nfs::v4::open::{self, OpenClaim, OpenHow, SHARE_WRITE};
+use sharebench_nfs::v4::operation::Operation;
+use sharebench_nfs::xdr::{Reader, XdrError};
+
 use super::super::place;
-use super::super::xdr::Xdr;
+use super::extensions;
 use crate::input::recorder::Recorder;
+
+/// `size`, the first attribute that can be set (RFC 8881 5.8).
+const SIZE: u32 = 4;
 
 /// Most steps of a compound; clients use at most some dozen.
 const MAX_STEPS: u32 = 256;
@@ -21,8 +36,8 @@ pub(in super::super) enum Step {
     GetHandle,
     LookupParent,
     Lookup(Box<[u8]>),
-    /// The bitmap of what is asked for.
-    GetAttributes(u128),
+    /// The attributes that are asked for.
+    GetAttributes(Bitmap),
     Access,
     Open(Open),
     Close,
@@ -84,21 +99,17 @@ pub(in super::super) enum Create {
 /// Reads a call. None where not even its list of steps begins; a list that ends early ends there.
 pub(in super::super) fn call(
     procedure: u32,
-    xdr: &mut Xdr<'_>,
+    reader: &mut Reader<'_>,
     server: SocketAddr,
     recorder: &mut Recorder,
 ) -> Option<Vec<Step>> {
-    if procedure != 1 {
+    if procedure != COMPOUND {
         return None;
     }
-    xdr.skip_opaque()?;
-    xdr.u32()?;
-    let count = xdr.u32()?.min(MAX_STEPS);
+    let count = CallHead::get(reader).ok()?.count.min(MAX_STEPS);
     let mut steps = Vec::new();
     for _ in 0..count {
-        let Some((step, goes_on)) = xdr.u32().and_then(|code| step(code, xdr, server, recorder)) else {
-            break;
-        };
+        let Ok((step, goes_on)) = step(reader, server, recorder) else { break };
         steps.push(step);
         if !goes_on {
             break;
@@ -108,216 +119,105 @@ pub(in super::super) fn call(
 }
 
 /// A step, and whether the next one can be read.
-fn step(code: u32, xdr: &mut Xdr<'_>, server: SocketAddr, recorder: &mut Recorder) -> Option<(Step, bool)> {
-    let step = match code {
-        3 => skipped(xdr, 4, Step::Access)?,
-        4 => skipped(xdr, 20, Step::Close)?,
-        5 => skipped(xdr, 12, Step::Flush)?,
-        6 => create(xdr)?,
-        9 => Step::GetAttributes(xdr.bitmap()?),
-        10 => Step::GetHandle,
-        11 => Step::Link(place::name(xdr)?),
-        12 => lock(xdr)?,
-        13 => {
-            xdr.skip(28)?;
-            xdr.skip_opaque()?;
-            Step::Other("LOCKT")
-        }
-        14 => skipped(xdr, 40, Step::Lock { release: true })?,
-        15 => Step::Lookup(place::name(xdr)?),
-        16 => Step::LookupParent,
-        18 => return open(xdr),
-        22 => Step::Put(place::file(place::handle(xdr)?, server, recorder)),
-        23 | 24 => Step::PutRoot,
-        25 | 68 => {
-            xdr.skip(16)?;
-            Step::Read { offset: xdr.u64()?, asked: xdr.u32()? }
-        }
-        26 => {
-            let cookie = xdr.u64()?;
-            xdr.skip(16)?;
-            xdr.bitmap()?;
-            Step::List { first: cookie == 0 }
-        }
-        27 => Step::Other("READLINK"),
-        28 => Step::Remove(place::name(xdr)?),
-        29 => Step::Rename { from: place::name(xdr)?, to: place::name(xdr)? },
-        31 => Step::Restore,
-        32 => Step::Save,
-        34 => {
-            xdr.skip(16)?;
-            let (size, whole) = set_attributes(xdr)?;
-            return Some((Step::SetAttributes(size), whole));
-        }
+fn step(
+    reader: &mut Reader<'_>,
+    server: SocketAddr,
+    recorder: &mut Recorder,
+) -> Result<(Step, bool), XdrError> {
+    let code = reader.u32()?;
+    let Some(operation) = Operation::from_code(code) else { return extensions::step(code, reader) };
+    match operation {
         // Their answers open the client's state at the server.
-        35 | 42 => return Some((Step::Connect, false)),
-        38 => {
-            xdr.skip(16)?;
-            let offset = xdr.u64()?;
-            let stable = xdr.u32()? != 0;
-            // The data may continue after the first bytes of the message.
-            let mut data = *xdr;
-            let bytes = xdr.u32()?;
-            let whole = data.skip_opaque().is_some();
-            *xdr = data;
-            return Some((Step::Write { offset, bytes, stable }, whole));
+        Operation::SetClientId | Operation::ExchangeId => return Ok((Step::Connect, false)),
+        // Nothing that is needed follows them.
+        Operation::CreateSession | Operation::BackchannelCtl => return Ok((Step::Ignored, false)),
+        Operation::Copy => return Ok((Step::Other("COPY"), false)),
+        Operation::WriteSame => return Ok((Step::Other("WRITE_SAME"), false)),
+        Operation::SetAttr => {
+            StateId::get(reader)?;
+            return set_attributes(reader);
         }
-        59 => skipped(xdr, 32, Step::Other("ALLOCATE"))?,
-        60 => return Some((Step::Other("COPY"), false)),
-        62 => skipped(xdr, 32, Step::Other("DEALLOCATE"))?,
-        69 => skipped(xdr, 28, Step::Other("SEEK"))?,
-        70 => return Some((Step::Other("WRITE_SAME"), false)),
-        71 => skipped(xdr, 56, Step::Other("CLONE"))?,
-        72 => {
-            xdr.skip_opaque()?;
-            Step::Other("GETXATTR")
+        Operation::LayoutCommit | Operation::LayoutGet | Operation::LayoutReturn => {
+            extensions::skip_layout(operation, reader)?;
+            return Ok((Step::Ignored, true));
         }
-        73 => return Some((Step::Other("SETXATTR"), false)),
-        74 => skipped(xdr, 12, Step::Other("LISTXATTRS"))?,
-        75 => {
-            xdr.skip_opaque()?;
-            Step::Other("REMOVEXATTR")
-        }
-        _ => return ignored(code, xdr).map(|goes_on| (Step::Ignored, goes_on)),
-    };
-    Some((step, true))
-}
-
-fn skipped(xdr: &mut Xdr<'_>, bytes: usize, step: Step) -> Option<Step> {
-    xdr.skip(bytes).map(|()| step)
-}
-
-/// Skips the arguments of a step that is no operation on a file. False where their length is not known.
-fn ignored(code: u32, xdr: &mut Xdr<'_>) -> Option<bool> {
-    match code {
-        7 | 30 | 57 => xdr.skip(8)?,
-        41 => xdr.skip(24)?,
-        17 | 37 => {
-            xdr.bitmap()?;
-            xdr.skip_opaque()?;
-        }
-        19 | 52 | 58 => xdr.skip(4)?,
-        20 => xdr.skip(20)?,
-        21 => xdr.skip(28)?,
-        33 => xdr.skip_opaque()?,
-        8 | 36 | 44 | 45 | 66 | 67 => xdr.skip(16)?,
-        39 => {
-            xdr.skip(8)?;
-            xdr.skip_opaque()?;
-        }
-        49 => {
-            xdr.skip(36)?;
-            for bytes in [8, 12] {
-                if xdr.flag()? {
-                    xdr.skip(bytes)?;
-                }
-            }
-            xdr.skip(4)?;
-            xdr.skip_opaque()?;
-        }
-        50 => xdr.skip(56)?,
-        51 => {
-            xdr.skip(12)?;
-            if xdr.u32()? == 1 {
-                xdr.skip(32)?;
-                xdr.skip_opaque()?;
-            }
-        }
-        53 => xdr.skip(32)?,
-        55 => {
-            let states = xdr.u32()? as usize;
-            xdr.skip(states.checked_mul(16)?)?;
-        }
-        63 => {
-            xdr.skip(32)?;
-            xdr.bitmap()?;
-        }
-        _ => return Some(false),
-    }
-    Some(true)
-}
-
-/// CREATE (RFC 8881 18.4).
-fn create(xdr: &mut Xdr<'_>) -> Option<Step> {
-    let kind = xdr.u32()?;
-    match kind {
-        5 => xdr.skip_opaque()?,
-        3 | 4 => xdr.skip(8)?,
         _ => {}
     }
-    let name = place::name(xdr)?;
-    xdr.bitmap()?;
-    xdr.skip_opaque()?;
-    Some(Step::Create { name, directory: kind == 2 })
+    let Some(arguments) = Arguments::get(operation, reader)? else { return Ok((Step::Ignored, false)) };
+    Ok(match arguments {
+        Arguments::PutFh(args) => (Step::Put(place::file(args.handle.0, server, recorder)), true),
+        // The data may continue after the first bytes of the message.
+        Arguments::Write(args) => (write(&args), reader.padded(args.count as usize).is_ok()),
+        Arguments::Open(args) => (Step::Open(Open::new(&args)), true),
+        arguments => (on_current(operation, &arguments), true),
+    })
 }
 
-/// LOCK (RFC 8881 18.10).
-fn lock(xdr: &mut Xdr<'_>) -> Option<Step> {
-    xdr.skip(24)?;
-    if xdr.flag()? {
-        // Sequence, state, sequence, client; owner.
-        xdr.skip(32)?;
-        xdr.skip_opaque()?;
-    } else {
-        xdr.skip(20)?;
+/// A step on the current file, or on a name in it.
+fn on_current(operation: Operation, arguments: &Arguments<'_>) -> Step {
+    match arguments {
+        Arguments::Access(_) => Step::Access,
+        Arguments::Close(_) => Step::Close,
+        Arguments::Commit(_) => Step::Flush,
+        Arguments::Create(args) => Step::Create {
+            name: args.name.0.into(),
+            directory: args.object == NewObject::Plain(FileType::Directory),
+        },
+        Arguments::GetAttr(args) => Step::GetAttributes(args.wanted),
+        Arguments::GetFh(()) => Step::GetHandle,
+        Arguments::Link(args) => Step::Link(args.name.0.into()),
+        Arguments::Lock(_) => Step::Lock { release: false },
+        Arguments::LockU(_) => Step::Lock { release: true },
+        Arguments::Lookup(args) => Step::Lookup(args.name.0.into()),
+        Arguments::LookupP(()) => Step::LookupParent,
+        Arguments::PutPubFh(()) | Arguments::PutRootFh(()) => Step::PutRoot,
+        Arguments::Read(args) | Arguments::ReadPlus(args) => {
+            Step::Read { offset: args.offset, asked: args.count }
+        }
+        Arguments::ReadDir(args) => Step::List { first: args.cookie == 0 },
+        Arguments::Remove(args) => Step::Remove(args.name.0.into()),
+        Arguments::Rename(args) => Step::Rename { from: args.from.0.into(), to: args.to.0.into() },
+        Arguments::RestoreFh(()) => Step::Restore,
+        Arguments::SaveFh(()) => Step::Save,
+        Arguments::LockT(_)
+        | Arguments::ReadLink(())
+        | Arguments::Allocate(_)
+        | Arguments::Deallocate(_)
+        | Arguments::Seek(_)
+        | Arguments::Clone(_) => Step::Other(operation.name()),
+        _ => Step::Ignored,
     }
-    Some(Step::Lock { release: false })
 }
 
-/// OPEN (RFC 8881 18.16).
-fn open(xdr: &mut Xdr<'_>) -> Option<(Step, bool)> {
-    xdr.skip(4)?;
-    let write = xdr.u32()? & 2 != 0;
-    xdr.skip(12)?;
-    xdr.skip_opaque()?;
-    let create = if xdr.u32()? == 1 {
-        match xdr.u32()? {
-            0 => Create::Unchecked { emptied: set_attributes(xdr)?.0 == Some(0) },
-            1 => {
-                set_attributes(xdr)?;
-                Create::Always
-            }
-            2 => {
-                xdr.skip(8)?;
-                Create::Always
-            }
-            3 => {
-                xdr.skip(8)?;
-                set_attributes(xdr)?;
-                Create::Always
-            }
-            _ => return None,
-        }
-    } else {
-        Create::Never
-    };
-    let name = match xdr.u32()? {
-        0 | 3 => Some(place::name(xdr)?),
-        1 => {
-            xdr.skip(4)?;
-            None
-        }
-        2 => {
-            xdr.skip(16)?;
-            Some(place::name(xdr)?)
-        }
-        4 | 6 => None,
-        5 => {
-            xdr.skip(16)?;
-            None
-        }
-        _ => return None,
-    };
-    Some((Step::Open(Open { name, write, create }), true))
+fn write(args: &WriteHead) -> Step {
+    Step::Write { offset: args.offset, bytes: args.count, stable: args.stable != StableHow::Unstable }
 }
 
-/// The size among attributes that are set, and whether the message continues after them.
-fn set_attributes(xdr: &mut Xdr<'_>) -> Option<(Option<u64>, bool)> {
-    let bits = xdr.bitmap()?;
-    let mut rest = *xdr;
-    rest.u32()?;
-    // Size is the first attribute that can be set (RFC 8881 5.8).
-    let size = if bits & 1 << 4 != 0 { Some(rest.u64()?) } else { None };
-    let whole = xdr.skip_opaque().is_some();
-    Some((size, whole))
+impl Open {
+    /// OPEN (RFC 8881 18.16).
+    fn new(args: &open::Open<'_>) -> Self {
+        let name = match args.claim {
+            OpenClaim::Name(name) | OpenClaim::DelegatedBefore(name) => Some(name),
+            OpenClaim::Delegated(claim) => Some(claim.name),
+            OpenClaim::Previous(_)
+            | OpenClaim::Handle
+            | OpenClaim::DelegatedHandle(_)
+            | OpenClaim::DelegatedHandleBefore => None,
+        };
+        let create = match args.how {
+            OpenHow::Existing => Create::Never,
+            OpenHow::Unchecked(attributes) => Create::Unchecked { emptied: attributes.size == Some(0) },
+            OpenHow::Guarded(_) | OpenHow::Exclusive(_) | OpenHow::ExclusiveWith(_) => Create::Always,
+        };
+        Self { name: name.map(|name| name.0.into()), write: args.access & SHARE_WRITE != 0, create }
+    }
+}
+
+/// SETATTR: the size, also where the attributes after it were cut.
+fn set_attributes(reader: &mut Reader<'_>) -> Result<(Step, bool), XdrError> {
+    let mask = Bitmap::get(reader)?;
+    let len = reader.u32()?;
+    let mut values = *reader;
+    let size = if mask.contains(SIZE) { Some(values.u64()?) } else { None };
+    Ok((Step::SetAttributes(size), reader.padded(len as usize).is_ok()))
 }

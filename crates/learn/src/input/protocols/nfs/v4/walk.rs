@@ -2,9 +2,11 @@
 
 use std::net::SocketAddr;
 
+use sharebench_nfs::v4::bitmap::Bitmap;
+
 use super::super::place::{self, Place};
 use super::Done;
-use super::results::{Facts, Opened};
+use super::results::{Description, Facts};
 use super::steps::{Create, Open, Step};
 use crate::input::recorder::Recorder;
 use crate::operation::{Access, Action, Outcome};
@@ -92,7 +94,7 @@ impl Walk {
         &mut self,
         step: &Step,
         outcome: Outcome,
-        facts: &Facts,
+        facts: &Facts<'_>,
         handle: Option<&[u8]>,
         recorder: &mut Recorder,
     ) {
@@ -206,7 +208,7 @@ impl Walk {
         &mut self,
         open: &Open,
         outcome: Outcome,
-        facts: &Facts,
+        facts: &Facts<'_>,
         handle: Option<&[u8]>,
         recorder: &mut Recorder,
     ) {
@@ -218,8 +220,8 @@ impl Walk {
         let (made, emptied) = match (open.create, facts) {
             (Create::Never, _) => (false, false),
             (Create::Always, _) => (true, false),
-            (Create::Unchecked { emptied }, Facts::Opened(Opened { directory_changed })) => {
-                (*directory_changed, emptied)
+            (Create::Unchecked { emptied }, Facts::Opened(directory)) => {
+                (directory.before != directory.after, emptied)
             }
             (Create::Unchecked { emptied }, _) => (true, emptied),
         };
@@ -273,7 +275,7 @@ impl Walk {
         self.add(Action::Rename { file, replaced }, outcome);
     }
 
-    fn list(&mut self, first: bool, outcome: Outcome, facts: &Facts, recorder: &mut Recorder) {
+    fn list(&mut self, first: bool, outcome: Outcome, facts: &Facts<'_>, recorder: &mut Recorder) {
         let Some(directory) = self.current else {
             return;
         };
@@ -282,10 +284,10 @@ impl Walk {
             recorder.directory(directory);
             count = entries.len() as u32;
             for entry in entries {
-                if let Some(handle) = &entry.attributes.handle {
-                    let place = Place { directory, name: entry.name.clone() };
+                if let Some(handle) = entry.description.handle {
+                    let place = Place { directory, name: entry.name.into() };
                     let file = place.file(Some(handle), self.server, recorder);
-                    entry.attributes.note(file, recorder);
+                    entry.description.note(file, recorder);
                 }
             }
         }
@@ -302,25 +304,22 @@ impl Walk {
         }
     }
 
-    fn note(&self, facts: &Facts, recorder: &mut Recorder) {
-        if let (Facts::Attributes(attributes), Some(file)) = (facts, self.current) {
-            let mut attributes = attributes.clone();
-            if self.changed {
-                attributes.size = None;
-            }
-            attributes.note(file, recorder);
+    fn note(&self, facts: &Facts<'_>, recorder: &mut Recorder) {
+        if let (Facts::Described(description), Some(file)) = (facts, self.current) {
+            let size = description.size.filter(|_| !self.changed);
+            Description { size, ..*description }.note(file, recorder);
         }
     }
 }
 
 /// GETATTR alone: free space, attributes of a file, or properties of the file system.
-fn get_attributes(bits: u128, file: Option<u32>) -> Action {
+fn get_attributes(wanted: Bitmap, file: Option<u32>) -> Action {
     // space_avail, space_free, space_total; type, change, size, mode, owner, time_modify.
-    const SPACE: u128 = 0b111 << 42;
-    const FILE: u128 = 1 << 1 | 1 << 3 | 1 << 4 | 1 << 33 | 1 << 36 | 1 << 53;
-    if bits & SPACE != 0 {
+    const SPACE: Bitmap = Bitmap::of(&[42, 43, 44]);
+    const FILE: Bitmap = Bitmap::of(&[1, 3, 4, 33, 36, 53]);
+    if !wanted.and(SPACE).is_empty() {
         Action::Space
-    } else if bits & FILE != 0 || bits == 0 {
+    } else if !wanted.and(FILE).is_empty() || wanted.is_empty() {
         Action::Stat { file }
     } else {
         Action::Other("GETATTR")

@@ -1,7 +1,8 @@
-//! What replies say of a file or directory: the information block in all its forms (docs/protocols/ncp.md 3.4).
+//! Information on a file or directory in every form that a request may select: the block of the old style, and the fields of
+//! the new one (docs/protocols/ncp.md 3.4).
 
-use sharebench_ncp::wire::info::extended;
-use sharebench_ncp::wire::{Codec, Info, Le16, Le32, Pstr, Reader, ReturnMask, WireError};
+use super::info::extended;
+use super::{Codec, Info, Le16, Le32, Pstr, Reader, ReturnMask, WireError};
 
 /// Fields of the new style in their order, with their lengths, up to the number of the entry.
 const BEFORE_ENTRY: [(ReturnMask, usize); 8] = [
@@ -27,34 +28,38 @@ const UPDATED: (u16, usize) = (0x0001, 4);
 const EXTENDED: [(u16, usize); 7] =
     [(0x0004, 4), (0x0008, 4), (0x0010, 32), (0x0020, 4), (0x0040, 4), (0x0080, 8), (0x0100, 2)];
 
-/// The fields that a request wants of each entry, and the form of the reply.
+/// The fields that a request wants of each entry, and the form of its reply (docs/protocols/ncp.md 3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Form {
-    pub(super) mask: ReturnMask,
+pub struct InfoForm {
+    /// The requested fields.
+    pub mask: ReturnMask,
     /// The extended mask: see [`extended`].
-    pub(super) extended: u16,
+    pub extended: u16,
     /// Lengths of names have two bytes, as in replies of function 0x59.
-    pub(super) wide: bool,
+    pub wide: bool,
 }
 
-/// What is known of an entry.
+/// What a reply states of an entry; fields that were not requested are none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Described<'a> {
-    pub(super) attributes: Option<u32>,
+pub struct EntryInfo<'a> {
+    /// See [`super::dos::attribute`].
+    pub attributes: Option<u32>,
     /// Bytes.
-    pub(super) size: Option<u64>,
+    pub size: Option<u64>,
     /// Its volume and its number there.
-    pub(super) entry: Option<(u8, u32)>,
-    pub(super) name: Option<&'a [u8]>,
+    pub entry: Option<(u8, u32)>,
+    /// In the name space of the reply.
+    pub name: Option<&'a [u8]>,
 }
 
-impl Form {
-    /// Reads the description of one entry.
-    pub(super) fn read<'a>(self, reader: &mut Reader<'a>) -> Result<Described<'a>, WireError> {
+impl InfoForm {
+    /// Decodes what a reply states of one entry. After lists of data streams, fields cannot be found: what precedes them is
+    /// returned.
+    pub fn get<'a>(self, reader: &mut Reader<'a>) -> Result<EntryInfo<'a>, WireError> {
         let mut described = if self.extended & extended::NEW_STYLE != 0 {
             self.selected(reader)?
         } else if self.mask == ReturnMask::default() {
-            Described::default()
+            EntryInfo::default()
         } else {
             self.block(reader)?
         };
@@ -85,15 +90,15 @@ impl Form {
     }
 
     /// True if the description has an end that is known, so that another one may follow it.
-    pub(super) const fn is_bounded(self) -> bool {
+    pub const fn is_bounded(self) -> bool {
         self.mask.0 & STREAMS == 0
     }
 
     /// The old style: a block in which fields that were not requested are 0.
-    fn block<'a>(self, reader: &mut Reader<'a>) -> Result<Described<'a>, WireError> {
+    fn block<'a>(self, reader: &mut Reader<'a>) -> Result<EntryInfo<'a>, WireError> {
         let info = reader.get::<Info>()?;
         let known = |field| self.mask.has(field);
-        Ok(Described {
+        Ok(EntryInfo {
             attributes: known(ReturnMask::ATTRIBUTES).then_some(info.attributes),
             size: known(ReturnMask::SIZE).then_some(u64::from(info.size)),
             entry: (known(ReturnMask::ENTRY) && info.entry != 0).then_some((info.volume as u8, info.entry)),
@@ -102,8 +107,8 @@ impl Form {
     }
 
     /// The new style: only the fields that were requested.
-    fn selected<'a>(self, reader: &mut Reader<'a>) -> Result<Described<'a>, WireError> {
-        let mut described = Described::default();
+    fn selected<'a>(self, reader: &mut Reader<'a>) -> Result<EntryInfo<'a>, WireError> {
+        let mut described = EntryInfo::default();
         for (field, len) in BEFORE_ENTRY {
             if !self.mask.has(field) {
                 continue;
@@ -162,10 +167,10 @@ mod tests {
         let opened =
             hex("26000040 1000 52000000 000000000000000000000000 6a663d3b36850000 3d3b af562a3936850000
             10780400 10780400 02000000 b603 5200000000000000");
-        let form = Form { mask: ReturnMask(0x15ac), extended: 0x8400, wide: true };
+        let form = InfoForm { mask: ReturnMask(0x15ac), extended: 0x8400, wide: true };
         let mut reader = Reader::new(&opened);
-        let described = form.read(&mut reader).unwrap();
-        let expected = Described {
+        let described = form.get(&mut reader).unwrap();
+        let expected = EntryInfo {
             attributes: Some(0x4000_0026),
             size: Some(82),
             entry: Some((2, 0x47810)),
@@ -176,18 +181,18 @@ mod tests {
         let found = hex("00100000 20000040 1000 9f000000 000000000000000000000000 ad82383b36850000 3d3b
             ad82383b36850000 ad9e3b00 ad9e3b00 02000000 0c00 415254 49434c7e312e55524c
             1200 61727469636c65363834373435372e75726c");
-        let form = Form { mask: ReturnMask(0x05af), extended: 0x8002, wide: true };
+        let form = InfoForm { mask: ReturnMask(0x05af), extended: 0x8002, wide: true };
         let mut reader = Reader::new(&found);
-        let described = form.read(&mut reader).unwrap();
+        let described = form.get(&mut reader).unwrap();
         assert_eq!((described.size, described.entry), (Some(159), Some((2, 0x3b_9ead))));
         assert_eq!((described.name, reader.rest().len()), (Some(&b"article6847457.url"[..]), 0));
 
         let info = hex("00000000 20000040 0000 9f000000 00000000 0000 ad82383b36850000 ad82383b36850000 3d3b
             0000000000000000 0000 ad9e3b00 ad9e3b00 02000000 000000000000000000000000 00000000
             0c00 41525449434c7e312e55524c");
-        let form = Form { mask: ReturnMask(0x05ad), extended: 0, wide: true };
+        let form = InfoForm { mask: ReturnMask(0x05ad), extended: 0, wide: true };
         let mut reader = Reader::new(&info);
-        let described = form.read(&mut reader).unwrap();
+        let described = form.get(&mut reader).unwrap();
         assert_eq!((described.size, described.entry), (Some(159), Some((2, 0x3b_9ead))));
         assert_eq!((described.name, reader.rest().len()), (Some(&b"ARTICL~1.URL"[..]), 0));
     }
@@ -195,11 +200,11 @@ mod tests {
     #[test]
     fn what_is_cut_is_an_error_and_streams_end_a_description() {
         let whole = hex("26000040 1000 52000000");
-        let form = |mask| Form { mask: ReturnMask(mask), extended: extended::NEW_STYLE, wide: true };
+        let form = |mask| InfoForm { mask: ReturnMask(mask), extended: extended::NEW_STYLE, wide: true };
         for len in 0..whole.len() {
-            assert!(form(0x000c).read(&mut Reader::new(&whole[..len])).is_err(), "{len}");
+            assert!(form(0x000c).get(&mut Reader::new(&whole[..len])).is_err(), "{len}");
         }
-        let described = form(0x800d).read(&mut Reader::new(&whole)).unwrap();
+        let described = form(0x800d).get(&mut Reader::new(&whole)).unwrap();
         assert_eq!((described.size, described.name), (Some(82), None));
         assert!(!form(0x800d).is_bounded() && form(0x000d).is_bounded());
     }

@@ -4,7 +4,7 @@
 //! two bytes if they are UTF-8. This is what Wireshark's table of NCP describes, and what
 //! `testing/btest/Traces/ncp.pcap` of zeek/zeek shows for the sub-functions 1, 2, 3, 6 and 32; the others follow the description alone.
 
-use sharebench_ncp::wire::{Le16, Pstr, Reader, U8};
+use super::{Le16, Pstr, Reader, U8};
 
 /// The function.
 const ENHANCED: u8 = 0x59;
@@ -13,9 +13,9 @@ const NAME_SPACE: u8 = 0x57;
 /// Names are UTF-8.
 const UTF8: u8 = 1;
 
-/// Rewrites a call of 0x59 as the call of 0x57 that does the same; none for all other calls, and for those that 0x57 cannot
+/// Rewrites a call of 0x59 as the call of 0x57 that does the same, which [`super::Request`] decodes; none for all other calls, and for those that 0x57 cannot
 /// express: a malformed or cut one, or one with a component of more than 255 bytes.
-pub(super) fn as_name_space_call(body: &[u8]) -> Option<Vec<u8>> {
+pub fn as_name_space_call(body: &[u8]) -> Option<Vec<u8>> {
     let mut reader = Reader::new(body);
     if reader.get::<U8>().ok()? != ENHANCED {
         return None;
@@ -101,10 +101,9 @@ fn components((kind, count): Kind, reader: &mut Reader<'_>, call: &mut Vec<u8>) 
 
 #[cfg(test)]
 mod tests {
-    use sharebench_ncp::wire::Request;
-    use sharebench_ncp::wire::handle_path::PathStart;
-
     use super::*;
+    use crate::wire::Request;
+    use crate::wire::handle_path::PathStart;
 
     const PATH: &[u8] = b"\x02\0\0\0\0\0\x01\0\0\0\0\0\x02\x08\0STUDENTS\x03\0A.B";
 
