@@ -159,7 +159,10 @@ impl DataRequest {
             Self::Close { fid } => one(Action::Close { file: file(fid) }),
             Self::Flush { fid } => one(Action::Flush { file: file(fid) }),
             Self::Resize { fid, size } => one(Action::SetSize { file: file(fid), size }),
-            Self::Read { fid, offset, asked, reply } => read(file(fid), offset, (asked, asked), reply),
+            Self::Read { fid, offset, asked, reply } => {
+                let file = file(fid);
+                after_lock(file, Action::Read { file, offset, asked, bytes: asked }, reply)
+            }
             Self::Write { fid, offset, bytes, stable, after } => {
                 let file = file(fid);
                 let then = match after {
@@ -187,7 +190,7 @@ impl DataRequest {
                 // A reply without words is one at the end of the file, unless the capture cut it.
                 let is_empty = reply.words.is_empty() && reply.bytes.0 > 0;
                 let bytes = if is_empty { 0 } else { kind.delivered(reply.words).unwrap_or(asked) };
-                read(file, offset, (asked, bytes), kind)
+                after_lock(file, Action::Read { file, offset, asked, bytes }, kind)
             }
             Self::Write { fid, .. } => {
                 let file = files.get(fid, recorder).file;
@@ -209,8 +212,7 @@ impl DataRequest {
 }
 
 /// A read, after a lock where it makes one.
-fn read(file: u32, offset: u64, (asked, bytes): (u32, u32), reply: ReadReply) -> Actions {
-    let read = Action::Read { file, offset, asked, bytes };
+fn after_lock(file: u32, read: Action, reply: ReadReply) -> Actions {
     if reply == ReadReply::Locked {
         return [Some(Action::Lock { file, release: false }), Some(read)];
     }
