@@ -287,3 +287,23 @@ fn a_reader_of_the_output_that_has_gone_is_no_failure() {
         assert!(ended.status.success() && !stderr.contains("panicked"), "{line:?}: {stderr}");
     }
 }
+
+#[test]
+fn a_key_table_that_others_can_read_gives_a_warning() {
+    let sharebench = Sharebench::new().unwrap();
+    fs::create_dir(sharebench.home().join("served")).unwrap();
+    let table = sharebench.home().join("keys");
+    fs::write(&table, "no keys").unwrap();
+    for (mode, warns) in [(0o644, true), (0o640, true), (0o600, false)] {
+        fs::set_permissions(&table, fs::Permissions::from_mode(mode)).unwrap();
+        for line in [
+            &["sweep", "smb://localhost/share?auth=kerberos", "--keytab", "keys"][..],
+            &["serve", "served", "--smb", "127.0.0.1:0", "--keytab", "keys"],
+        ] {
+            let ended = sharebench.run(line).unwrap();
+            assert_eq!(ended.code, Some(2), "{}", ended.text());
+            let warning = "warning: other users can read or change --keytab keys";
+            assert_eq!(ended.stderr.contains(warning), warns, "{mode:o}: {}", ended.text());
+        }
+    }
+}
