@@ -19,7 +19,7 @@ struct Names<'a> {
 /// The absolute path that each imported name of a module stands for.
 type Imports = HashMap<String, Vec<String>>;
 
-/// The largest group of files of each crate that import each other, one file at least.
+/// The largest group of files of each crate that import each other; empty if there is none.
 pub fn largest(sources: &[Source]) -> BTreeMap<String, BTreeSet<String>> {
     module_graph::crates(sources)
         .into_iter()

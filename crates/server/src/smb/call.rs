@@ -84,9 +84,9 @@ impl Call<'_> {
         self.opened(file)?.file()
     }
 
-    /// Begins a change over an open; a session that was closed begins none, nor does a request from before the loss of a channel. Who continues the open after
-    /// the loss of a connection waits for the changes that are in progress, so that none of them follows one of the new
-    /// connection.
+    /// Begins a change over an open; a session that was closed begins none, nor does a request from before the loss of a
+    /// channel. Who continues the open after the loss of a connection waits for the changes that are in progress, so that
+    /// none of them follows one of the new connection.
     pub(super) fn begin_change<'o>(&self, open: &'o OpenFile) -> Outcome<ContentChange<'o>> {
         let change = open.changes.begin(self.channel_state())?;
         if self.session.is_closed() { Err(NtStatus::USER_SESSION_DELETED) } else { Ok(change) }

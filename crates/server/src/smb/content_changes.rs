@@ -9,9 +9,11 @@ use sharebench_smb::wire::header::{Header, flags};
 
 use crate::smb::status::Outcome;
 
-/// Where the number of changes since the last loss of a channel begins, and the number of those before it.
+/// Places in the number of [`ContentChanges`]: the changes since the last loss of a channel, which begin at 0, the earlier ones,
+/// and the channel sequence.
 const EARLIER: u32 = 24;
 const SEQUENCE: u32 = 48;
+/// Largest number of changes in each of the two places; a client has credits for far fewer requests.
 const COUNT: u64 = (1 << EARLIER) - 1;
 /// A sequence number that is ahead by more than this is an earlier one (MS-SMB2 3.3.5.2.10).
 const MAX_AHEAD: u16 = 0x7FFF;
@@ -63,10 +65,7 @@ impl ContentChanges {
             match ahead {
                 0 if is_replay && earlier > 0 => None,
                 0 => Some(now + 1),
-                1..=MAX_AHEAD => {
-                    let earlier = earlier + (now & COUNT);
-                    Some(u64::from(sequence) << SEQUENCE | earlier << EARLIER | 1)
-                }
+                1..=MAX_AHEAD => Some(all_earlier(now, sequence) + 1),
                 _ => None,
             }
         };
@@ -75,9 +74,15 @@ impl ContentChanges {
         Ok(ContentChange { changes: self, sequence })
     }
 
-    /// Follows the channel sequence of a client that continues the open over a new connection.
+    /// Follows the channel sequence of a client that continues the open over a new connection. A request of the lost one may
+    /// still begin, which then finds its session closed and ends.
     pub(super) fn continue_with(&self, state: ChannelState) {
-        self.0.store(u64::from(state.sequence) << SEQUENCE, Ordering::SeqCst);
+        self.update(|now| all_earlier(now, state.sequence));
+    }
+
+    fn update(&self, next: impl Fn(u64) -> u64) {
+        // The closure always returns a number.
+        let _ = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |now| Some(next(now)));
     }
 
     /// Waits until they have ended. They call the volume, and wait for nobody.
@@ -90,13 +95,18 @@ impl ContentChanges {
 
 impl Drop for ContentChange<'_> {
     fn drop(&mut self) {
-        let end = |now: u64| {
-            let one = if (now >> SEQUENCE) as u16 == self.sequence { 1 } else { 1 << EARLIER };
-            Some(now - one)
-        };
-        // The closure always returns a number.
-        let _ = self.changes.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, end);
+        self.changes.update(|now| {
+            // An earlier change may have the same sequence, because a client can count once around.
+            let is_current = (now >> SEQUENCE) as u16 == self.sequence && now & COUNT > 0;
+            now - if is_current { 1 } else { 1 << EARLIER }
+        });
     }
+}
+
+/// All changes in progress are earlier than this channel sequence.
+const fn all_earlier(now: u64, sequence: u16) -> u64 {
+    let changes = (now >> EARLIER & COUNT) + (now & COUNT);
+    (sequence as u64) << SEQUENCE | changes << EARLIER
 }
 
 #[cfg(test)]
@@ -131,8 +141,31 @@ mod tests {
         drop(changes.begin(state(1, true)).unwrap());
         drop(third);
         changes.wait();
-        changes.continue_with(state(7, false));
-        assert!(changes.begin(state(6, false)).is_err());
-        drop(changes.begin(state(7, true)).unwrap());
+    }
+
+    #[test]
+    fn a_client_that_counts_once_around_delays_no_end_of_its_open() {
+        let changes = ContentChanges::new(state(0, false));
+        let first = changes.begin(state(0, false)).unwrap();
+        for sequence in [0x7FFF, 0xFFFE, 0] {
+            drop(changes.begin(state(sequence, false)).unwrap());
+        }
+        let second = changes.begin(state(0, false)).unwrap();
+        drop(first);
+        drop(second);
+        changes.wait();
+        assert_eq!(changes.0.load(Ordering::SeqCst), 0, "no count is below 0");
+    }
+
+    #[test]
+    fn a_late_request_of_a_lost_connection_ends_after_the_open_continues() {
+        let changes = ContentChanges::new(state(3, false));
+        let late = changes.begin(state(3, false)).unwrap();
+        changes.continue_with(state(3, false));
+        assert!(changes.begin(state(2, false)).is_err());
+        drop(late);
+        changes.wait();
+        drop(changes.begin(state(3, true)).unwrap());
+        assert_eq!(changes.0.load(Ordering::SeqCst), 3 << SEQUENCE);
     }
 }

@@ -186,6 +186,7 @@ impl Call<'_> {
             return Err(NtStatus::INVALID_PARAMETER);
         }
         open.require(access::WRITE_DATA | access::APPEND_DATA | access::WRITE_ATTRIBUTES)?;
+        let _change = self.begin_change(open)?;
         let volume = self.connection.server.volume.as_ref();
         let attributes = checked(volume.attributes(open.node))?;
         store_sparse(volume, &attributes, input.first().is_none_or(|sparse| *sparse != 0));

@@ -22,8 +22,6 @@ const INHERITED: u8 = 0x10;
 /// Bytes of the header of a list, and of that of an entry.
 const LIST_HEADER: usize = 8;
 const ENTRY_HEADER: usize = 4;
-/// Place of the control flags.
-const CONTROL: std::ops::Range<usize> = 2..4;
 /// Bytes of the fixed part.
 const FIXED: usize = 20;
 
@@ -62,6 +60,20 @@ impl Descriptor {
 
     /// Decodes a descriptor. A list of the system is ignored.
     pub fn decode(bytes: &[u8]) -> Result<Self, WireError> {
+        Self::decode_with_control(bytes).map(|(descriptor, _)| descriptor)
+    }
+
+    /// Decodes a descriptor that a client sets: its list was inherited only if the client requests that explicitly.
+    pub fn decode_request(bytes: &[u8]) -> Result<Self, WireError> {
+        let (mut descriptor, control) = Self::decode_with_control(bytes)?;
+        if control & AUTO_INHERIT_REQUESTED == 0 {
+            descriptor.control &= !AUTO_INHERITED;
+        }
+        Ok(descriptor)
+    }
+
+    /// The descriptor, and all of its control flags.
+    fn decode_with_control(bytes: &[u8]) -> Result<(Self, u16), WireError> {
         let mut reader = Reader::new(bytes, "security descriptor");
         let revision: u8 = reader.get()?;
         if revision != 1 {
@@ -81,17 +93,9 @@ impl Descriptor {
         };
         let identifier = |at| if at == 0 { Ok(Vec::new()) } else { sid(bytes, at).map(<[u8]>::to_vec) };
         let inheritance = if dacl == Dacl::Absent { 0 } else { control & DACL_INHERITANCE };
-        Ok(Self { control: inheritance, owner: identifier(owner)?, group: identifier(group)?, dacl })
-    }
-
-    /// Decodes a descriptor that a client sets: its list was inherited only if the client requests that explicitly.
-    pub fn decode_request(bytes: &[u8]) -> Result<Self, WireError> {
-        let mut request = Self::decode(bytes)?;
-        let control = bytes.get(CONTROL).and_then(|control| control.try_into().ok()).map(u16::from_le_bytes);
-        if control.is_none_or(|control| control & AUTO_INHERIT_REQUESTED == 0) {
-            request.control &= !AUTO_INHERITED;
-        }
-        Ok(request)
+        let owner = identifier(owner)?;
+        let group = identifier(group)?;
+        Ok((Self { control: inheritance, owner, group, dacl }, control))
     }
 
     /// Encodes the parts that a client requests, see [`parts`].

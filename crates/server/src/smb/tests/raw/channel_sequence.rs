@@ -1,5 +1,8 @@
 //! Requests from before and after the loss of a channel (MS-SMB2 3.3.5.2.10).
 
+use sharebench_smb::wire::file_ranges::SET_SPARSE;
+use sharebench_smb::wire::ioctl::IoctlRequest;
+
 use super::*;
 
 /// Sends a request that the client says it sent before or after a number of losses, as a replay if `set` says so.
@@ -52,6 +55,8 @@ fn a_write_from_before_the_loss_of_a_channel_changes_nothing() {
                 ..SetInfoRequest::default()
             };
             assert_eq!(status_of(&mut raw, command::SET_INFO, (0, 0), |body| end.encode(body)), late);
+            let sparse = IoctlRequest { code: SET_SPARSE, file, input: Vec::new(), max_output: 0 };
+            assert_eq!(status_of(&mut raw, command::IOCTL, (0, 0), |body| sparse.encode(body)), late);
             // A request that changes nothing is performed.
             let expected: &[u8] = if late == NtStatus::SUCCESS { b"s" } else { b"fresh" };
             assert_eq!(raw.read(file, 0, 5).unwrap(), expected);
