@@ -13,17 +13,17 @@ const ALLOWED: [(&str, &[&str]); 29] = [
     ("beneath", &[]),
     ("posix", &["model", "target", "beneath"]),
     // The target for paths of Windows uses the table of open files.
-    ("windows-path", &["model", "target", "stream-client"]),
+    ("windows-path", &["model", "target", "client-core"]),
     // Simulated distance, which clients dial through.
     ("relay", &["model"]),
     // What the SMB and NFS clients share.
-    ("stream-client", &["model", "target"]),
+    ("client-core", &["model", "target"]),
     // Kerberos; passwords are `Secret`s of `target`.
     ("gss", &["model", "target"]),
     // TLS of NFS connections, for client and server.
     ("tls", &[]),
-    ("smb", &["model", "target", "relay", "stream-client", "gss"]),
-    ("nfs", &["model", "target", "relay", "stream-client", "gss", "tls"]),
+    ("smb", &["model", "target", "relay", "client-core", "gss"]),
+    ("nfs", &["model", "target", "relay", "client-core", "gss", "tls"]),
     // The NCP library is independent of benchmarks; `ncp-target` adapts its client.
     ("ncp", &[]),
     ("ncp-target", &["model", "target", "relay", "ncp"]),
@@ -57,7 +57,7 @@ const EVERY_CRATE: [&str; 27] = [
     "posix",
     "windows-path",
     "relay",
-    "stream-client",
+    "client-core",
     "gss",
     "tls",
     "smb",

@@ -1,7 +1,7 @@
 //! What a server and this client do not have in common, in the words of `probe` and of failed connections.
 
+use sharebench_client_core::DialError;
 use sharebench_model::ErrorClass;
-use sharebench_stream_client::DialError;
 use sharebench_target::UrlPart;
 use sharebench_target::offers::PeerProtocol;
 

@@ -7,11 +7,11 @@ use std::ptr;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use sharebench_client_core::OpenFileTable;
 use sharebench_model::{
     DataOp, ErrorClass, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpStep, OpenHow, Reply,
     Slot, Stability, TargetFacts, WireCount,
 };
-use sharebench_stream_client::OpenFileTable;
 use sharebench_target::{LocalBoxFuture, Session};
 use windows_sys::Win32::Foundation::{
     ERROR_HANDLE_EOF, ERROR_INVALID_PARAMETER, GENERIC_READ, GENERIC_WRITE, INVALID_HANDLE_VALUE,

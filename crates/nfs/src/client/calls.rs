@@ -1,7 +1,7 @@
 //! Calls in flight: one per slot, and one more for metadata; found again by their xid.
 
+use sharebench_client_core::{MIN_DIRECT_BYTES, RequestTable, TrackedRequest};
 use sharebench_model::Stability;
-use sharebench_stream_client::{MIN_DIRECT_BYTES, RequestTable, TrackedRequest};
 
 use crate::client::security::ClientSecurity;
 use crate::rpcsec::SecurityError;

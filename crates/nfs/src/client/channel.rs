@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
+use sharebench_client_core::{GatherBuffer, connection_error, tcp_reading};
 use sharebench_gss::ProtectionError;
 use sharebench_model::{OpError, TcpReading, WireCount};
-use sharebench_stream_client::{GatherBuffer, connection_error, tcp_reading};
 use sharebench_tls::TlsStream;
 use tokio::net::TcpStream;
 

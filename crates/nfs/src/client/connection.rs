@@ -4,8 +4,8 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use sharebench_client_core::{Arrivals, SendQueue, connection_error};
 use sharebench_model::{OpError, WireCount};
-use sharebench_stream_client::{Arrivals, SendQueue, connection_error};
 use sharebench_tls::{Stream, TlsStream};
 use tokio::io::AsyncWrite as _;
 

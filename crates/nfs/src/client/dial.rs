@@ -4,8 +4,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use sharebench_client_core::{DialError, connect_error};
 use sharebench_model::{ErrorClass, OpError, OpStep, WireCount};
-use sharebench_stream_client::{DialError, connect_error};
 use sharebench_target::UrlPart;
 use sharebench_tls::Stream;
 use socket2::SockRef;

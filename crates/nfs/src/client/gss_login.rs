@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use sharebench_client_core::{DialError, on_own_thread};
 use sharebench_gss::{GssError, Initiator, Service as Principal, SharedCredential, Step, TICKET_LIMIT};
 use sharebench_model::{ErrorClass, OpError, OpStep};
-use sharebench_stream_client::{DialError, on_own_thread};
 use sharebench_target::UrlPart;
 
 use crate::client::channel::Channel;

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use sharebench_client_core::{DialError, connect_first, resolve};
 use sharebench_model::{ErrorClass, Fact, OpError, TargetFacts};
-use sharebench_stream_client::{DialError, connect_first, resolve};
 use sharebench_target::{LoginPhase, SessionSpec, UrlPart};
 
 use crate::attributes::FileKind;

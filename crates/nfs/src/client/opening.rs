@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::future::Future;
 use std::net::SocketAddr;
 
+use sharebench_client_core::{DialError, connect_first, resolve};
 use sharebench_model::ErrorClass;
-use sharebench_stream_client::{DialError, connect_first, resolve};
 use sharebench_target::{LoginPhase, Session, SessionSpec, UrlPart};
 
 use crate::client::dial::connect;

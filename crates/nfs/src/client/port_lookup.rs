@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use sharebench_client_core::DialError;
 use sharebench_model::{ErrorClass, OpError};
-use sharebench_stream_client::DialError;
 
 use crate::client::dial::{PORTMAP_PORT, Service};
 use crate::client::options::Route;

@@ -3,9 +3,9 @@
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use sharebench_client_core::connection_error::{closed_by_server, disconnected, protocol_violation};
+use sharebench_client_core::{ArrivingStream, MIN_DIRECT_BYTES, ReceiveBuffer};
 use sharebench_model::OpError;
-use sharebench_stream_client::connection_error::{closed_by_server, disconnected, protocol_violation};
-use sharebench_stream_client::{ArrivingStream, MIN_DIRECT_BYTES, ReceiveBuffer};
 use sharebench_tls::TlsStream;
 use tokio::io::{AsyncRead, ReadBuf};
 

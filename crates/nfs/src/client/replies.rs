@@ -1,7 +1,7 @@
 //! Replies matched with their calls and decoded.
 
+use sharebench_client_core::connection_error::protocol_violation;
 use sharebench_model::{ErrorClass, OpError, OpStep};
-use sharebench_stream_client::connection_error::protocol_violation;
 
 use crate::client::calls::{Calls, ExpectedReply};
 use crate::client::dialect::{Dialect, Outcome, Places, Verdict};

@@ -4,11 +4,11 @@ use std::ops::{Deref, DerefMut};
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
+use sharebench_client_core::{AwaitedReplies, CallsInFlight, Lent, OpenFileTable, submit_error};
 use sharebench_model::{
     DataOp, ErrorClass, Fact, FileRef, MetaOp, MetaReply, NO_CLIENT_CACHE, OpError, OpStep, PolicyCount,
     Reply, Slot, Stability, TargetFacts, TcpReading, WireCount,
 };
-use sharebench_stream_client::{AwaitedReplies, CallsInFlight, Lent, OpenFileTable, submit_error};
 use sharebench_target::{CallReply, LocalBoxFuture, Session, SessionSpec, buffer_pool};
 use tokio::net::TcpStream;
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use sharebench_client_core::{DialError, check_session_size};
 use sharebench_gss::TicketPool;
 use sharebench_model::units::ByteSize;
 use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, TargetFacts};
-use sharebench_stream_client::{DialError, check_session_size};
 use sharebench_target::{
     CallDepth, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Session,
     SessionSpec, Target, TargetUrl, UrlError, UrlPart,

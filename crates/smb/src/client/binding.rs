@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use sharebench_client_core::DialError;
 use sharebench_model::ErrorClass;
-use sharebench_stream_client::DialError;
 use sharebench_target::{SessionSpec, UrlPart};
 use tokio::time::Instant;
 

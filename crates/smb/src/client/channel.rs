@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use sharebench_client_core::{Arrivals, SendQueue, connection_error, tcp_reading};
 use sharebench_model::{ErrorClass, OpError, OpStep, PolicyCount, TcpReading, WireCount};
-use sharebench_stream_client::{Arrivals, SendQueue, connection_error, tcp_reading};
 use tokio::net::TcpStream;
 
 use crate::client::credits::Credits;

@@ -4,8 +4,8 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use sharebench_client_core::submit_error::abandoned_request;
 use sharebench_model::{ErrorClass, OpError, OpStep, PolicyCount, TcpReading, WireCount};
-use sharebench_stream_client::submit_error::abandoned_request;
 use tokio::net::TcpStream;
 
 use crate::client::channel::Channel;

@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use sharebench_client_core::{DialError, connect_error, connect_first, resolve};
 use sharebench_model::{ErrorClass, OpError};
 use sharebench_relay::Far;
-use sharebench_stream_client::{DialError, connect_error, connect_first, resolve};
 use sharebench_target::UrlPart;
 use tokio::net::TcpStream;
 

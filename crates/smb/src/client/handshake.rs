@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use sharebench_client_core::{DialError, resolve};
 use sharebench_model::ErrorClass;
-use sharebench_stream_client::{DialError, resolve};
 use sharebench_target::{LoginPhase, SessionSpec, UrlPart};
 
 use crate::client::binding::bind_channels;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use sharebench_client_core::DialError;
 use sharebench_model::ErrorClass;
-use sharebench_stream_client::DialError;
 use sharebench_target::UrlPart;
 
 use crate::auth::{AuthError, Mechanism};

@@ -1,7 +1,7 @@
 //! The mechanism of a login: NTLM, or Kerberos if the user requests it or has a ticket.
 
+use sharebench_client_core::{DialError, on_own_thread};
 use sharebench_gss::{GssError, Service, TICKET_LIMIT};
-use sharebench_stream_client::{DialError, on_own_thread};
 use sharebench_target::UrlPart;
 
 use crate::auth::{AuthError, KerberosLogin, Mechanism, NtlmLogin};

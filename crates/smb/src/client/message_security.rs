@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use sharebench_client_core::connection_error::{disconnected, protocol_violation};
 use sharebench_model::OpError;
-use sharebench_stream_client::connection_error::{disconnected, protocol_violation};
 
 use crate::crypto::{SealingKey, SigningKey};
 use crate::status::NtStatus;

@@ -3,8 +3,8 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
+use sharebench_client_core::submit_error::abandoned_request;
 use sharebench_model::{ErrorClass, OpError, OpStep};
-use sharebench_stream_client::submit_error::abandoned_request;
 
 use crate::client::channel::Channel;
 use crate::client::requests::Request;

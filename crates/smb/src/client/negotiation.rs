@@ -1,7 +1,7 @@
 //! NEGOTIATE: dialect, limits and algorithms (MS-SMB2 3.2.4.2.2, 3.2.5.2).
 
+use sharebench_client_core::DialError;
 use sharebench_model::ErrorClass;
-use sharebench_stream_client::DialError;
 use sharebench_target::UrlPart;
 
 use crate::client::channel::Channel;

@@ -1,8 +1,8 @@
 //! Replies matched with the requests that await them.
 
+use sharebench_client_core::connection_error::protocol_violation;
+use sharebench_client_core::submit_error;
 use sharebench_model::OpError;
-use sharebench_stream_client::connection_error::protocol_violation;
-use sharebench_stream_client::submit_error;
 
 use crate::client::credits::Credits;
 use crate::client::lease_breaks::{Broken, LeaseBreaks};

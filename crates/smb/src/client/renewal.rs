@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use sharebench_client_core::{DialError, connection_error};
 use sharebench_model::OpError;
-use sharebench_stream_client::{DialError, connection_error};
 use sharebench_target::LocalBoxFuture;
 
 use crate::auth::Mechanism;

@@ -1,7 +1,7 @@
 //! Requests in flight: one per slot, one each for changes, login, acknowledgment and metadata; found again by their message id.
 
+use sharebench_client_core::{MIN_DIRECT_BYTES, RequestTable, TrackedRequest};
 use sharebench_model::{CachePolicy, PolicyCount};
-use sharebench_stream_client::{MIN_DIRECT_BYTES, RequestTable, TrackedRequest};
 
 use crate::client::open_file::OpenFile;
 use crate::wire::FileId;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
+use sharebench_client_core::{AwaitedReplies, CallsInFlight, Lent, OpenFileTable};
 use sharebench_model::{
     DataOp, Fact, FileRef, MetaOp, MetaReply, NO_CLIENT_CACHE, OpError, PolicyCount, Reply, Slot,
     TargetFacts, TcpReading, WireCount,
 };
 use sharebench_relay::Far;
-use sharebench_stream_client::{AwaitedReplies, CallsInFlight, Lent, OpenFileTable};
 use sharebench_target::{CallReply, LocalBoxFuture, Session};
 use tokio::net::TcpStream;
 

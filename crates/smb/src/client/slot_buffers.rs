@@ -1,7 +1,7 @@
 //! The slots' buffers, with space for a request's header in front of each payload.
 
+use sharebench_client_core::{SlotBytes, submit_error};
 use sharebench_model::{OpError, Slot};
-use sharebench_stream_client::{SlotBytes, submit_error};
 use sharebench_target::buffer_pool;
 
 use crate::wire::HEADER_LEN;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use sharebench_client_core::{DialError, check_session_size, resolve};
 use sharebench_gss::TicketPool;
 use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, TargetFacts};
-use sharebench_stream_client::{DialError, check_session_size, resolve};
 use sharebench_target::offers::identify_peer;
 use sharebench_target::{
     CallDepth, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Secret,

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use sharebench_client_core::resolve;
 use sharebench_model::ErrorClass;
-use sharebench_stream_client::resolve;
 use sharebench_target::offers::identify_peer;
 use sharebench_target::{ConnectError, UrlPart};
 use tokio::time::{Instant, timeout_at};

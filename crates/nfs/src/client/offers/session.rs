@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
+use sharebench_client_core::DialError;
 use sharebench_model::{MetaOp, MetaYield, Space, TargetFacts};
-use sharebench_stream_client::DialError;
 use sharebench_target::{Session, SessionSpec};
 use tokio::time::{Instant, timeout_at};
 

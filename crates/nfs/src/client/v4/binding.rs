@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
+use sharebench_client_core::DialError;
 use sharebench_model::{OpError, WireCount};
-use sharebench_stream_client::DialError;
 use sharebench_target::UrlPart;
 
 use crate::client::dial::{Service, connect};

@@ -2,8 +2,8 @@
 
 use std::task::Context;
 
+use sharebench_client_core::{connection_error, submit_error};
 use sharebench_model::{DataOp, ErrorClass, FileRef, OpError, OpStep, Reply, Slot, Stability};
-use sharebench_stream_client::{connection_error, submit_error};
 use sharebench_target::buffer_pool;
 
 use crate::client::calls::ExpectedReply;

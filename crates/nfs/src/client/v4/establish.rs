@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use sharebench_client_core::DialError;
 use sharebench_model::{ErrorClass, Fact, OpError, TargetFacts};
-use sharebench_stream_client::DialError;
 use sharebench_target::{LocalBoxFuture, LoginPhase, SessionSpec, UrlPart};
 
 use crate::client::channel::{Channel, LastLoss};

@@ -1,7 +1,7 @@
 //! Security flavors that a server accepts where it rejects the flavor of the URL: `SECINFO` and `SECINFO_NO_NAME`.
 
+use sharebench_client_core::DialError;
 use sharebench_model::OpError;
-use sharebench_stream_client::DialError;
 
 use crate::client::v4::compound::Results;
 use crate::client::v4::requests::Request;

@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use sharebench_client_core::connection_error;
 use sharebench_model::{OpError, WireCount};
-use sharebench_stream_client::connection_error;
 use sharebench_target::LocalBoxFuture;
 use tokio::time::Sleep;
 

@@ -1,7 +1,7 @@
 //! Where a directory is that the server does not have: referrals (RFC 7530, 8.4.3; RFC 8881, 11.3).
 
+use sharebench_client_core::DialError;
 use sharebench_model::{ErrorClass, OpError};
-use sharebench_stream_client::DialError;
 use sharebench_target::UrlPart;
 
 use crate::client::v4::requests::Request;

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::task::Poll;
 
+use sharebench_client_core::{connection_error, submit_error};
 use sharebench_model::{OpError, OpStep};
-use sharebench_stream_client::{connection_error, submit_error};
 
 use crate::client::calls::ExpectedReply;
 use crate::client::dialect::Verdict;

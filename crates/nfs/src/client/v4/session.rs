@@ -6,11 +6,11 @@ use std::ops::{Deref, DerefMut};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use sharebench_client_core::{AwaitedReplies, CallsInFlight, Lent, OpenFileTable};
 use sharebench_model::{
     DataOp, ErrorClass, Fact, FileRef, MetaOp, MetaReply, MetaYield, NO_CLIENT_CACHE, OpError, PolicyCount,
     Reply, Slot, TargetFacts, TcpReading, WireCount,
 };
-use sharebench_stream_client::{AwaitedReplies, CallsInFlight, Lent, OpenFileTable};
 use sharebench_target::{CallReply, LocalBoxFuture, Session, SessionSpec, buffer_pool};
 use tokio::net::TcpStream;
 

@@ -1,8 +1,8 @@
 //! Reads of files with holes, whose zeros need not cross the wire: `READ_PLUS`, or SEEK and READ where the server has no
 //! `READ_PLUS` (RFC 7862, 15.10 and 15.11).
 
+use sharebench_client_core::submit_error;
 use sharebench_model::{ErrorClass, FileRef, OpError, WireCount};
-use sharebench_stream_client::submit_error;
 use sharebench_target::buffer_pool;
 
 use crate::client::v4::compound::Compound;

@@ -1,7 +1,7 @@
 //! Small files that one call opens, reads and closes (`compound=on`).
 
+use sharebench_client_core::submit_error;
 use sharebench_model::{OpError, Slot, WireCount};
-use sharebench_stream_client::submit_error;
 use sharebench_target::buffer_pool;
 
 use crate::client::metadata::split;

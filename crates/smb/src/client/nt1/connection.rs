@@ -5,12 +5,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use sharebench_model::{OpError, PolicyCount, TcpReading, WireCount};
-use sharebench_stream_client::connection_error::{
+use sharebench_client_core::connection_error::{
     already_lost, closed_by_server, disconnected, protocol_violation,
 };
-use sharebench_stream_client::submit_error::short_write;
-use sharebench_stream_client::tcp_reading;
+use sharebench_client_core::submit_error::short_write;
+use sharebench_client_core::tcp_reading;
+use sharebench_model::{OpError, PolicyCount, TcpReading, WireCount};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 

@@ -2,8 +2,8 @@
 
 use std::future::poll_fn;
 
+use sharebench_client_core::submit_error::abandoned_request;
 use sharebench_model::{ErrorClass, OpError, OpStep};
-use sharebench_stream_client::submit_error::abandoned_request;
 
 use super::connection::{Connection, Request};
 use crate::nt1::message::{HEADER_LEN, Words, put_blocks};

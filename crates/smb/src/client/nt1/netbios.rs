@@ -1,7 +1,7 @@
 //! The session service of `NetBIOS` over TCP, in front of SMB1 on port 139 (RFC 1001 15, RFC 1002 4.3).
 
+use sharebench_client_core::DialError;
 use sharebench_model::ErrorClass;
-use sharebench_stream_client::DialError;
 use sharebench_target::UrlPart;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

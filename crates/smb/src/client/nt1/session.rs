@@ -2,12 +2,12 @@
 
 use std::task::{Context, Poll};
 
+use sharebench_client_core::OpenFileTable;
 use sharebench_model::{
     CachePolicy, DataOp, Fact, FileRef, MetaOp, MetaReply, NO_CLIENT_CACHE, OpError, PolicyCount, Reply,
     Slot, Stability, TargetFacts, TcpReading, WireCount,
 };
 use sharebench_relay::Far;
-use sharebench_stream_client::OpenFileTable;
 use sharebench_target::{LocalBoxFuture, Session};
 
 use super::connection::{Completion, Connection, Request};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use sharebench_client_core::DialError;
 use sharebench_model::{MetaOp, MetaYield, Space};
-use sharebench_stream_client::DialError;
 use sharebench_target::UrlPart;
 use sharebench_target::offers::ClockOffset;
 use tokio::time::{Instant, timeout_at};

@@ -9,14 +9,14 @@
 //! dispatch and no allocation per request.
 //!
 //! ```
-//! use sharebench_stream_client::{RequestTable, TrackedRequest};
+//! use sharebench_client_core::{RequestTable, TrackedRequest};
 //!
 //! #[derive(Debug, Clone, Copy, PartialEq)]
 //! struct Read(u32);
 //!
 //! impl TrackedRequest for Read {
 //!     fn is_direct_read(&self) -> bool {
-//!         self.0 >= sharebench_stream_client::MIN_DIRECT_BYTES
+//!         self.0 >= sharebench_client_core::MIN_DIRECT_BYTES
 //!     }
 //! }
 //!
