@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use sharebench_model::{MetaReply, Slot};
 use sharebench_target::{CallReply, LocalBoxFuture};
 
-use crate::lent::Lent;
+use crate::shared_state::SharedState;
 
 /// What became of the request of an operation on names.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ impl CallsInFlight {
     /// Lends the state to each operation for whose index `continues` is true, and appends the replies of those that have ended.
     pub fn poll<S>(
         &mut self,
-        state: &mut Lent<S>,
+        state: &mut SharedState<S>,
         continues: impl Fn(&S, usize) -> bool,
         cx: &mut Context<'_>,
         replies: &mut Vec<CallReply>,

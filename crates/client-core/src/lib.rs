@@ -32,13 +32,15 @@ mod arrivals;
 mod calls_in_flight;
 pub mod connection_error;
 mod dial;
-mod lent;
 mod low_water;
+mod multiplexed;
 mod open_files;
 mod own_thread;
 mod receive_buffer;
 mod request_table;
 mod send_queue;
+mod shared_state;
+mod slot_payloads;
 #[cfg(target_os = "linux")]
 mod socket_option;
 pub mod submit_error;
@@ -47,12 +49,13 @@ mod tcp_info;
 pub use arrivals::{Arrivals, ArrivingStream};
 pub use calls_in_flight::{AwaitedReplies, CallsInFlight};
 pub use dial::{DialError, check_session_size, connect_error, connect_first, resolve};
-pub use lent::Lent;
+pub use multiplexed::{Caller, Connection, Multiplexed, Protocol, ReplyQueues, TransferLimits};
 pub use open_files::OpenFileTable;
 pub use own_thread::on_own_thread;
 pub use receive_buffer::ReceiveBuffer;
 pub use request_table::{RequestTable, TrackedRequest};
 pub use send_queue::{GatherBuffer, SendQueue, SlotBytes};
+pub use slot_payloads::{SlotPayload, SlotPayloads, TransferLimit};
 pub use tcp_info::tcp_reading;
 
 /// READ replies of at least this many bytes are received straight into their slot; smaller ones share a burst.

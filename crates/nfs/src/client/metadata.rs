@@ -3,7 +3,7 @@
 use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat};
 
 use crate::attributes::{FileAttributes, FileKind, SetFileAttributes, skip_wcc};
-use crate::client::open_file::OpenFile;
+use crate::client::open_files::OpenFile;
 use crate::client::replies::undecodable;
 use crate::client::session::NfsSession;
 use crate::client::target::check_policy;
@@ -58,7 +58,7 @@ fn stat(attributes: &FileAttributes) -> Stat {
 }
 
 impl NfsSession {
-    pub(crate) async fn perform(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+    pub(crate) async fn perform_operation(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
         match op {
             MetaOp::Open { path, how, policy } => {
                 check_policy(*policy).map_err(|refusal| refusal.at_open())?;

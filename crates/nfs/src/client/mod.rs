@@ -22,7 +22,7 @@ mod listing;
 mod metadata;
 mod mounting;
 mod offers;
-mod open_file;
+mod open_files;
 mod opening;
 mod options;
 mod port_lookup;

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::future::Future;
 use std::net::SocketAddr;
 
-use sharebench_client_core::{DialError, connect_first, resolve};
+use sharebench_client_core::{DialError, Multiplexed, connect_first, resolve};
 use sharebench_model::ErrorClass;
 use sharebench_target::{LoginPhase, Session, SessionSpec, UrlPart};
 
@@ -65,9 +65,10 @@ async fn open_staged(
     reached: &dyn Fn(LoginPhase),
 ) -> Result<Box<dyn Session>, DialError> {
     if let Some((_, session)) = open_some_minor(options, spec, stage, reached).await? {
-        return Ok(Box::new(session));
+        return Ok(Box::new(Multiplexed::new(session)));
     }
-    open_mounted(options, spec, stage, reached).await.map(|session| Box::new(session) as Box<dyn Session>)
+    let session = open_mounted(options, spec, stage, reached).await?;
+    Ok(Box::new(Multiplexed::new(session)))
 }
 
 /// Opens a session of the first minor version that the URL allows and the server serves; none if version 3 follows.

@@ -1,15 +1,18 @@
 //! A mounted export over one connection, as the engine drives it.
 
+use std::future::Future;
 use std::ops::{Deref, DerefMut};
-use std::task::{Context, Poll};
+use std::task::Context;
 use std::time::{Duration, SystemTime};
 
-use sharebench_client_core::{AwaitedReplies, CallsInFlight, Lent, OpenFileTable, submit_error};
-use sharebench_model::{
-    DataOp, ErrorClass, Fact, FileRef, MetaOp, MetaReply, NO_CLIENT_CACHE, OpError, OpStep, PolicyCount,
-    Reply, Slot, Stability, TargetFacts, TcpReading, WireCount,
+use sharebench_client_core::{
+    Caller, Connection, Protocol, ReplyQueues, SlotPayloads, TransferLimit, TransferLimits, submit_error,
 };
-use sharebench_target::{CallReply, LocalBoxFuture, Session, SessionSpec, buffer_pool};
+use sharebench_model::{
+    DataOp, Fact, FileRef, MetaOp, MetaYield, NO_CLIENT_CACHE, OpError, OpStep, PolicyCount, Reply, Slot,
+    TargetFacts, TcpReading, WireCount,
+};
+use sharebench_target::SessionSpec;
 use tokio::net::TcpStream;
 
 use crate::client::calls::ExpectedReply;
@@ -19,10 +22,10 @@ use crate::client::directories::Directories;
 use crate::client::gss_login::log_out;
 use crate::client::listing::Listing;
 use crate::client::mounting::Mount;
-use crate::client::open_file::OpenFile;
-use crate::client::replies::{Completion, ReplyContent};
-use crate::protocol::{FileHandle, Procedure, StableHow};
-use crate::results::{FsInfo, WriteVerifier};
+use crate::client::open_files::{OpenFiles, stable_how};
+use crate::client::replies::Completion;
+use crate::protocol::{FileHandle, Procedure};
+use crate::results::FsInfo;
 use crate::status::NfsStatus;
 use crate::xdr::{Reader, Writer};
 
@@ -34,70 +37,53 @@ const MAX_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// How long to wait for the end of the security contexts.
 const DESTROY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// One user's mounted connection to an export: the NFS implementation of [`Session`].
+/// The operations of a mounted export, each one call after another.
 ///
-/// It owns the [`Channel`], the slots' buffers and what the protocol remembers between calls: the open files with their
-/// write verifiers, the handles of directories, and the server's limits. Mounting creates it, looks up the URL's
-/// directory through it, and completes it with the limits and facts. The engine then submits data operations, one per
-/// slot, and polls for their replies; operations on names and attributes run one at a time through [`Session::call`].
-/// Closing it unmounts.
-///
-/// Each data operation is one READ, WRITE or COMMIT of exactly the length that the engine requested. An operation that
-/// cannot be sent (a record above the server's limit, a slot in use) is rejected with a reply that counts 0 requests. The
-/// session caches no data and no attributes, so that every operation is measured at the server; only handles of
-/// directories are kept, as every client does.
-///
-/// The state is [`Lent`]: an operation on names is an `async fn` of this type, which works the same way for the one operation of
-/// [`Session::call`] and for each of several in flight ([`Session::submit_call`]), which has a session value of its own.
+/// They look names up by handles of directories, the only thing that is kept between operations, as every client does.
+/// As a whole it is the session of one user ([`Multiplexed`](sharebench_client_core::Multiplexed)): mounting creates it, looks up
+/// the URL's directory through it, and completes it with the limits and facts. Closing it unmounts.
 #[derive(Debug)]
-pub(crate) struct NfsSession {
-    state: Lent<NfsState>,
-    /// Index of the calls of its operations.
-    index: usize,
-    /// Calls of the operation in progress.
-    requests: u32,
-    calls: CallsInFlight,
-}
+pub(crate) struct NfsSession(Caller<NfsState>);
 
 impl Deref for NfsSession {
-    type Target = NfsState;
+    type Target = Caller<NfsState>;
 
     #[inline]
-    fn deref(&self) -> &NfsState {
-        &self.state
+    fn deref(&self) -> &Caller<NfsState> {
+        &self.0
     }
 }
 
 impl DerefMut for NfsSession {
     #[inline]
-    fn deref_mut(&mut self) -> &mut NfsState {
-        &mut self.state
+    fn deref_mut(&mut self) -> &mut Caller<NfsState> {
+        &mut self.0
     }
 }
 
-/// What all operations of a session share.
+impl From<Caller<NfsState>> for NfsSession {
+    fn from(caller: Caller<NfsState>) -> Self {
+        Self(caller)
+    }
+}
+
+/// The connection of a mounted export, and what the protocol remembers between calls: the open files with their write
+/// verifiers, the handles of directories, and the server's limits. Each data operation is one READ, WRITE or COMMIT.
 #[derive(Debug)]
 pub(crate) struct NfsState {
     pub(crate) channel: Channel<V3>,
-    pub(crate) files: OpenFileTable<OpenFile<FileHandle>>,
+    pub(crate) files: OpenFiles<FileHandle>,
     pub(crate) directories: Directories<FileHandle>,
     pub(crate) limits: FsInfo,
-    /// One buffer per slot; empty while the session is idle.
-    buffers: Vec<Box<[u8]>>,
-    slot_bytes: usize,
+    payloads: SlotPayloads,
     completions: Vec<Completion>,
     /// The operation in flight of each slot, to be sent again if one of several connections is lost.
     operations: Vec<DataOp>,
     /// How many times each of them was sent.
     sent: Vec<u32>,
-    /// Replies to operations that were rejected before they were sent, and those that arrived while calls were polled.
-    ready: Vec<Reply>,
-    awaited: AwaitedReplies<Result<(), OpError>>,
+    replies: ReplyQueues<Result<(), OpError>>,
     pub(crate) facts: TargetFacts,
     pub(crate) mount: Mount,
-    /// The server's last write verifier, which identifies its boot.
-    verifier: Option<WriteVerifier>,
-    policy: PolicyCount,
     /// The listing in progress.
     pub(crate) listing: Option<Listing>,
     /// The server has rejected READDIRPLUS, which is optional (RFC 1813, 3.3.17).
@@ -114,26 +100,23 @@ impl NfsSession {
         mount: Mount,
     ) -> Self {
         let index = channel.metadata_index();
+        let slots = spec.slots as usize;
         let state = NfsState {
             channel,
-            files: OpenFileTable::default(),
+            files: OpenFiles::default(),
             directories: Directories::new(root),
             limits,
-            completions: Vec::with_capacity(spec.slots as usize + 1),
-            operations: vec![DataOp::Flush { file: FileRef(0) }; spec.slots as usize],
-            sent: vec![0; spec.slots as usize],
-            ready: Vec::new(),
-            awaited: AwaitedReplies::new(index + 1),
-            buffers: vec![Box::default(); spec.slots as usize],
-            slot_bytes: spec.slot_bytes as usize,
+            payloads: SlotPayloads::new(slots, spec.slot_bytes as usize),
+            completions: Vec::with_capacity(slots + 1),
+            operations: vec![DataOp::Flush { file: FileRef(0) }; slots],
+            sent: vec![0; slots],
+            replies: ReplyQueues::new(index + 1),
             facts,
             mount,
-            verifier: None,
-            policy: PolicyCount::default(),
             listing: None,
             lacks_readdirplus: false,
         };
-        Self { state: Lent::new(state), index, requests: 0, calls: CallsInFlight::default() }
+        Self(Caller::new(state, index))
     }
 
     /// Result of the last metadata call, status first.
@@ -156,7 +139,7 @@ impl NfsSession {
             if self.channel.metadata_result(self.index).first_chunk() != Some(&jukebox) {
                 break;
             }
-            self.state.pause(tokio::time::sleep(delay)).await;
+            self.pause(tokio::time::sleep(delay)).await;
             delay = (delay * 2).min(MAX_RETRY_DELAY);
         }
         Ok(self.metadata_result())
@@ -179,103 +162,19 @@ impl NfsSession {
             return Err(error);
         }
         self.channel.call(index, ExpectedReply::Metadata, procedure as u32, &[], arguments);
-        self.awaited.expect(index);
         let mut sent = 1;
-        let drives = !self.state.is_borrower();
         let result = self
-            .state
-            .wait(|state, cx| {
-                loop {
-                    if state.channel.is_orphan(index) {
-                        state.channel.call_again(index, procedure as u32, &[], arguments);
-                        sent += 1;
-                    }
-                    if let Some(result) = state.awaited.take(index) {
-                        return Poll::Ready(result);
-                    }
-                    // A connection that was lost meanwhile leaves the call to be sent again.
-                    if !drives || !(state.receive_calls(cx) || state.channel.is_orphan(index)) {
-                        return Poll::Pending;
-                    }
-                }
+            .reply(|state| {
+                state.channel.call_again(index, procedure as u32, &[], arguments);
+                sent += 1;
             })
             .await;
         self.requests += sent + self.channel.take_resent(index);
         result.map_err(at_step)
     }
-
-    /// Performs an operation, and counts its calls.
-    async fn perform_counted(&mut self, op: &MetaOp) -> MetaReply {
-        self.requests = 0;
-        self.directories.begin_operation();
-        let mut result = self.perform(op).await;
-        // A kept directory handle may be stale. The server did nothing, so repeating the operation is safe.
-        if matches!(&result, Err(error) if error.class == ErrorClass::Stale) && self.may_be_stale() {
-            result = self.perform(op).await;
-        }
-        MetaReply { result, requests: self.requests }
-    }
-
-    /// Forgets the handles of directories; true if the operation may have used one. Of several operations in flight the session
-    /// does not know which of them did.
-    fn may_be_stale(&mut self) -> bool {
-        self.directories.invalidate() || self.state.is_borrower()
-    }
-
-    /// Performs one of several operations in flight.
-    async fn perform_one(mut self, op: MetaOp) -> MetaReply {
-        self.state.enter();
-        let reply = self.perform_counted(&op).await;
-        self.state.leave();
-        reply
-    }
 }
 
 impl NfsState {
-    fn check_record(
-        &mut self,
-        slot: Slot,
-        len: u32,
-        request: &'static str,
-        limit: &str,
-        max: u32,
-    ) -> Result<(), OpError> {
-        if len > max {
-            return Err(submit_error::record_above_limit(request, len, limit, max));
-        }
-        match self.buffers.get_mut(slot.0 as usize) {
-            Some(buffer) if len as usize <= self.slot_bytes => {
-                buffer_pool::ensure(buffer, self.slot_bytes);
-                Ok(())
-            }
-            _ => Err(submit_error::record_above_slot(request, len)),
-        }
-    }
-
-    fn try_submit(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
-        if let Some(error) = self.channel.failure() {
-            return Err(error);
-        }
-        let index = slot.0 as usize;
-        if index >= self.buffers.len() || !self.channel.is_idle(index) {
-            return Err(OpError::slot_not_idle());
-        }
-        self.check_operation(slot, op)?;
-        self.operations[index] = op;
-        self.sent[index] = 1;
-        self.send(index, op, false)
-    }
-
-    fn check_operation(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
-        match op {
-            DataOp::Read { len, .. } => self.check_record(slot, len, "READ", "rtmax", self.limits.read_max),
-            DataOp::Write { len, .. } => {
-                self.check_record(slot, len, "WRITE", "wtmax", self.limits.write_max)
-            }
-            DataOp::Flush { .. } => Ok(()),
-        }
-    }
-
     /// Encodes and queues the call of an operation; `again` if it is in flight and its connection is lost.
     #[inline]
     fn send(&mut self, index: usize, op: DataOp, again: bool) -> Result<(), OpError> {
@@ -291,9 +190,7 @@ impl NfsState {
                 let open = self.files.get(file)?;
                 let handle = open.handle;
                 let stability = open.stability(stability);
-                // Counted by what each request carries, not by the plan, so that the check
-                // `write-through` compares what was sent.
-                self.policy.through += u64::from(stability == Stability::Durable);
+                self.files.count_write(stability);
                 let expected = ExpectedReply::Write { file: file.0, len, stability };
                 self.queue(index, expected, Procedure::Write, len, again, |writer| {
                     put_range(writer, &handle, offset, len);
@@ -323,8 +220,7 @@ impl NfsState {
         again: bool,
         arguments: impl Fn(&mut Writer),
     ) {
-        let payload =
-            self.buffers.get(index).and_then(|buffer| buffer.get(..payload as usize)).unwrap_or_default();
+        let payload = self.payloads.prefix(index, payload as usize).unwrap_or_default();
         if again {
             self.channel.call_again(index, procedure as u32, payload, &arguments);
         } else {
@@ -346,90 +242,6 @@ impl NfsState {
         }
         found
     }
-
-    /// Sends what waits, and receives: replies to data operations are appended, others are delivered to the operations that await
-    /// them. True if anything arrived.
-    fn receive(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> bool {
-        // The list belongs to the session, so that a call allocates nothing for its completion.
-        let mut completions = std::mem::take(&mut self.completions);
-        // The completions show whether there was one.
-        let _ = self.channel.poll(cx, &mut self.buffers, &mut completions);
-        while self.send_orphans() {
-            let _ = self.channel.poll(cx, &mut self.buffers, &mut completions);
-        }
-        let arrived = !completions.is_empty();
-        for Completion { index, expected, result, .. } in completions.drain(..) {
-            if expected == ExpectedReply::Metadata {
-                // Without effect if its caller has dropped its future.
-                self.awaited.deliver(index, result.map(drop));
-            } else {
-                let result = self.check_reply(expected, result);
-                // 1, even if the connection broke before its reply, unless the call was sent again on another one.
-                let requests = self.sent[index] + self.channel.take_resent(index);
-                replies.push(Reply { slot: Slot(index as u32), result, requests });
-            }
-        }
-        self.completions = completions;
-        arrived
-    }
-
-    /// As [`Self::receive`], while calls are polled: replies to data operations are kept for [`Session::poll_replies`].
-    fn receive_calls(&mut self, cx: &mut Context<'_>) -> bool {
-        let mut ready = std::mem::take(&mut self.ready);
-        let arrived = self.receive(cx, &mut ready);
-        self.ready = ready;
-        arrived
-    }
-
-    #[inline]
-    fn check_reply(
-        &mut self,
-        expected: ExpectedReply,
-        result: Result<ReplyContent, OpError>,
-    ) -> Result<u32, OpError> {
-        let content = match (expected, result) {
-            (_, Ok(content)) => content,
-            (ExpectedReply::Flush { file }, Err(error)) => {
-                return self.files.get(FileRef(file))?.without_commit(error);
-            }
-            (_, Err(error)) => return Err(error),
-        };
-        match (expected, content) {
-            (_, ReplyContent::Read(count)) => Ok(count),
-            (ExpectedReply::Write { file, len, stability }, ReplyContent::Written(written)) => {
-                self.verifier = Some(written.verifier);
-                if written.count != len {
-                    return Err(submit_error::short_write(written.count, len));
-                }
-                if written.committed < stable_how(stability) {
-                    let committed = written.committed.name();
-                    let detail =
-                        format!("FILE_SYNC was requested, the server answers {committed}: no write-through");
-                    return Err(OpError::new(ErrorClass::Protocol, OpStep::Request("WRITE"), detail));
-                }
-                // Servers may write more durably than requested; the count shows what was measured.
-                self.policy.stable += u64::from(written.committed == StableHow::FileSync);
-                if written.committed == StableHow::Unstable
-                    && let Ok(open) = self.files.get_mut(FileRef(file))
-                {
-                    open.record_write(written.verifier);
-                }
-                Ok(len)
-            }
-            (ExpectedReply::Flush { file }, ReplyContent::Committed(verifier)) => {
-                self.verifier = Some(verifier);
-                self.files.get_mut(FileRef(file))?.record_commit(verifier).map(|()| 0)
-            }
-            _ => Err(OpError::new(ErrorClass::Protocol, OpStep::Reply, "the result of another procedure")),
-        }
-    }
-}
-
-const fn stable_how(stability: Stability) -> StableHow {
-    match stability {
-        Stability::Unstable => StableHow::Unstable,
-        Stability::Durable => StableHow::FileSync,
-    }
 }
 
 /// Appends handle, offset and count, with which READ, WRITE and COMMIT begin.
@@ -440,13 +252,14 @@ fn put_range(writer: &mut Writer, handle: &FileHandle, offset: u64, count: u32) 
     writer.u32(count);
 }
 
-impl Session for NfsSession {
+impl Connection for NfsState {
+    type Arrived = Result<(), OpError>;
+    type Payloads = SlotPayloads;
+
     fn facts(&self) -> TargetFacts {
         let mut facts = self.facts.clone();
         facts.state(Fact::ClientCache, NO_CLIENT_CACHE);
-        if let Some(verifier) = self.verifier {
-            facts.state(Fact::WriteVerifier, format!("{:016x}", u64::from_be_bytes(verifier)));
-        }
+        self.files.add_fact(&mut facts);
         if let Some(counts) = self.channel.datagrams() {
             facts.state(Fact::Retransmissions, counts.retransmissions.to_string());
             facts.state(Fact::DuplicateReplies, counts.duplicates.to_string());
@@ -457,90 +270,81 @@ impl Session for NfsSession {
         facts
     }
 
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        let state = &mut *self.state;
-        let buffer = &mut state.buffers[slot.0 as usize];
-        buffer_pool::ensure(buffer, state.slot_bytes);
-        buffer
+    #[inline]
+    fn failure(&self) -> Option<OpError> {
+        self.channel.failure()
     }
 
-    fn release_buffers(&mut self) {
-        if self.channel.release_buffers() {
-            self.buffers.iter_mut().for_each(buffer_pool::give_back);
-        }
+    #[inline]
+    fn is_idle(&self, slot: usize) -> bool {
+        slot < self.payloads.count() && self.channel.is_idle(slot)
     }
 
-    fn max_transfer(&self, op: DataOp) -> u32 {
-        match op {
-            DataOp::Read { len, .. } => len.min(self.limits.read_max),
-            DataOp::Write { len, .. } => len.min(self.limits.write_max),
-            DataOp::Flush { .. } => 0,
+    #[inline]
+    fn limits(&self) -> TransferLimits {
+        TransferLimits {
+            read: TransferLimit { name: "rtmax", max: self.limits.read_max },
+            write: TransferLimit { name: "wtmax", max: self.limits.write_max },
         }
     }
 
     #[inline]
-    fn submit(&mut self, slot: Slot, op: DataOp) {
-        let state = &mut *self.state;
-        if let Err(error) = state.try_submit(slot, op) {
-            state.ready.push(Reply { slot, result: Err(error), requests: 0 });
+    fn payloads(&mut self) -> &mut SlotPayloads {
+        &mut self.payloads
+    }
+
+    fn release_buffers(&mut self) {
+        if self.channel.release_buffers() {
+            self.payloads.release();
         }
     }
 
-    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
-        let before = replies.len();
-        let state = &mut *self.state;
-        replies.append(&mut state.ready);
-        let arrived = state.receive(cx, replies);
-        if replies.len() > before {
-            return Poll::Ready(());
-        }
-        if arrived {
-            // Nothing waits for the socket after a turn with a completion.
-            cx.waker().wake_by_ref();
-        }
-        Poll::Pending
+    #[inline]
+    fn start(&mut self, slot: usize, op: DataOp) -> Result<(), OpError> {
+        self.operations[slot] = op;
+        self.sent[slot] = 1;
+        self.send(slot, op, false)
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
-        Box::pin(async move { self.perform_counted(&op).await })
-    }
-
-    fn submit_call(&mut self, slot: Slot, op: MetaOp) -> Result<(), OpError> {
-        if let Some(error) = self.channel.failure() {
-            return Err(error);
+    fn drive(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> bool {
+        // The list belongs to the session, so that a call allocates nothing for its completion.
+        let mut completions = std::mem::take(&mut self.completions);
+        // The completions show whether there was one.
+        let _ = self.channel.poll(cx, self.payloads.slots(), &mut completions);
+        while self.send_orphans() {
+            let _ = self.channel.poll(cx, self.payloads.slots(), &mut completions);
         }
-        let index = slot.0 as usize;
-        if index >= self.buffers.len() || !self.channel.is_idle(index) || !self.calls.is_idle(slot) {
-            return Err(OpError::slot_not_idle());
-        }
-        if !op.can_overlap() {
-            return Err(OpError::cannot_overlap());
-        }
-        let one = Self { state: self.state.borrower(), index, requests: 0, calls: CallsInFlight::default() };
-        self.calls.begin(slot, Box::pin(one.perform_one(op)));
-        Ok(())
-    }
-
-    fn poll_calls(&mut self, cx: &mut Context<'_>, replies: &mut Vec<CallReply>) -> Poll<()> {
-        let before = replies.len();
-        let continues = |state: &NfsState, index: usize| {
-            !state.awaited.is_awaited(index) || state.channel.is_orphan(index)
-        };
-        loop {
-            self.calls.poll(&mut self.state, continues, cx, replies);
-            if replies.len() > before {
-                return Poll::Ready(());
-            }
-            let arrived = self.state.receive_calls(cx);
-            if !arrived && !self.calls.any(|index| self.state.channel.is_orphan(index)) {
-                return Poll::Pending;
+        let arrived = !completions.is_empty();
+        for Completion { index, expected, result, .. } in completions.drain(..) {
+            if expected == ExpectedReply::Metadata {
+                // Without effect if its caller has dropped its future.
+                self.replies.calls.deliver(index, result.map(drop));
+            } else {
+                let result = self.files.check_reply(expected, result);
+                // 1, even if the connection broke before its reply, unless the call was sent again on another one.
+                let requests = self.sent[index] + self.channel.take_resent(index);
+                replies.push(Reply { slot: Slot(index as u32), result, requests });
             }
         }
+        self.completions = completions;
+        arrived
     }
 
-    /// NULL (RFC 1813, 3.3.0).
-    fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
-        Box::pin(async move { Some(self.request_once(Procedure::Null, &|_: &mut Writer| {}).await) })
+    fn keep_alive(&mut self, _cx: &mut Context<'_>) {}
+
+    #[inline]
+    fn replies(&self) -> &ReplyQueues<Self::Arrived> {
+        &self.replies
+    }
+
+    #[inline]
+    fn replies_mut(&mut self) -> &mut ReplyQueues<Self::Arrived> {
+        &mut self.replies
+    }
+
+    #[inline]
+    fn must_resend(&self, index: usize) -> bool {
+        self.channel.is_orphan(index)
     }
 
     fn wire(&self) -> WireCount {
@@ -548,7 +352,7 @@ impl Session for NfsSession {
     }
 
     fn policy_count(&self) -> PolicyCount {
-        self.policy
+        self.files.policy_count()
     }
 
     fn tcp(&self) -> Option<TcpReading> {
@@ -566,23 +370,42 @@ impl Session for NfsSession {
     fn last_arrival_ns(&self) -> Option<u64> {
         self.channel.last_arrival_ns()
     }
+}
 
-    fn modified<'a>(&'a mut self, path: &'a str) -> LocalBoxFuture<'a, Option<SystemTime>> {
-        Box::pin(async move {
-            let (_, attributes) = self.find(path).await.ok()?;
-            let time = attributes.modified;
-            SystemTime::UNIX_EPOCH
-                .checked_add(Duration::new(u64::from(time.seconds), time.nanos.min(999_999_999)))
-        })
+impl Protocol for NfsSession {
+    type Connection = NfsState;
+
+    fn begin(&mut self) {
+        self.requests = 0;
+        self.directories.begin_operation();
     }
 
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        Box::pin(async move {
-            let NfsState { mut channel, mut buffers, mount, .. } = self.state.into_inner();
-            let _ = tokio::time::timeout(DESTROY_TIMEOUT, log_out(&mut channel, &mut buffers)).await;
-            // The connection is closed first: UMNT goes to the mount service over a connection of its own.
-            drop(channel);
-            mount.unmount().await;
-        })
+    fn perform(&mut self, op: &MetaOp) -> impl Future<Output = Result<MetaYield, OpError>> {
+        self.perform_operation(op)
+    }
+
+    /// Of several operations in flight the session does not know which of them has used a kept handle.
+    fn forget_handles(&mut self) -> bool {
+        self.directories.invalidate() || self.is_one_of_several()
+    }
+
+    /// NULL (RFC 1813, 3.3.0).
+    async fn empty_request(&mut self) -> Result<(), OpError> {
+        self.request_once(Procedure::Null, &|_: &mut Writer| {}).await
+    }
+
+    async fn modified(&mut self, path: &str) -> Option<SystemTime> {
+        let (_, attributes) = self.find(path).await.ok()?;
+        let time = attributes.modified;
+        SystemTime::UNIX_EPOCH
+            .checked_add(Duration::new(u64::from(time.seconds), time.nanos.min(999_999_999)))
+    }
+
+    async fn close(self) {
+        let NfsState { mut channel, mut payloads, mount, .. } = self.0.into_connection();
+        let _ = tokio::time::timeout(DESTROY_TIMEOUT, log_out(&mut channel, payloads.slots())).await;
+        // The connection is closed first: UMNT goes to the mount service over a connection of its own.
+        drop(channel);
+        mount.unmount().await;
     }
 }

@@ -259,7 +259,7 @@ impl SmbSession {
     fn granted_context(&self, response: &CreateResponse, name: &[u8]) -> Option<CreateContext> {
         let offset = response.contexts_offset as usize;
         let len = response.contexts_len as usize;
-        let list = offset.checked_add(len).and_then(|end| self.reply().get(offset..end))?;
+        let list = offset.checked_add(len).and_then(|end| self.last_reply().get(offset..end))?;
         contexts(list).ok()?.into_iter().find(|context| context.name == name)
     }
 

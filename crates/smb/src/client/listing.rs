@@ -132,7 +132,7 @@ impl SmbSession {
             }
             status => return Err(status.failure(name)),
         }
-        let found = InfoResponse::decode(self.reply()).and_then(entries);
+        let found = InfoResponse::decode(self.last_reply()).and_then(entries);
         let found = found.map_err(unreadable(name))?;
         let position = ListingGuard::position_of(found.iter().map(|entry| entry.name.as_str()));
         listing.guard.check_page(position, found.len(), false)?;

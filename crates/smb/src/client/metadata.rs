@@ -36,7 +36,7 @@ pub(crate) fn unreadable(request: &'static str) -> impl Fn(WireError) -> OpError
 
 impl SmbSession {
     /// Performs one operation.
-    pub(crate) async fn perform(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+    pub(crate) async fn perform_operation(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
         match op {
             MetaOp::Open { path, how, policy } => self.open(path, *how, *policy).await,
             MetaOp::Close { file } => {

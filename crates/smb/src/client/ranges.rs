@@ -105,7 +105,7 @@ impl SmbSession {
             return Ok(key);
         }
         self.control_done(RESUME_KEY, REQUEST_RESUME_KEY, file, Vec::new()).await?;
-        let key = output(self.reply()).and_then(resume_key).map_err(unreadable(RESUME_KEY))?;
+        let key = output(self.last_reply()).and_then(resume_key).map_err(unreadable(RESUME_KEY))?;
         self.copies.source = Some((file, key));
         Ok(key)
     }
@@ -128,7 +128,7 @@ impl SmbSession {
             let mut input = Vec::new();
             put_copy(&key, &chunks, &mut input);
             let status = self.control(COPY_CHUNK, target, input).await?;
-            let answer = output(self.reply()).and_then(CopyChunkResponse::decode);
+            let answer = output(self.last_reply()).and_then(CopyChunkResponse::decode);
             if status == NtStatus::SUCCESS {
                 let copied = u64::from(answer.map_err(unreadable(COPY))?.total_bytes);
                 if copied > wanted {

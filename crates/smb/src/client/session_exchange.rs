@@ -1,7 +1,5 @@
 //! One request after another, for each operation on names: of the only operation, or of one of several in flight.
 
-use std::task::Poll;
-
 use sharebench_client_core::submit_error::abandoned_request;
 use sharebench_model::{ErrorClass, OpError, OpStep};
 
@@ -12,8 +10,8 @@ use crate::wire::header::{Header, command};
 
 impl SmbSession {
     /// The complete reply to the last request of the operation.
-    pub(crate) fn reply(&self) -> &[u8] {
-        if self.state.is_borrower() {
+    pub(crate) fn last_reply(&self) -> &[u8] {
+        if self.is_one_of_several() {
             self.channels.buffers.call_reply(self.index)
         } else {
             self.channels.reply()
@@ -22,14 +20,14 @@ impl SmbSession {
 
     /// True if the last request of the operation was sent more than once, so that the server may have performed it twice.
     pub(crate) fn was_repeated(&self) -> bool {
-        if self.state.is_borrower() {
+        if self.is_one_of_several() {
             self.channels.buffers.is_call_repeated(self.index)
         } else {
             self.channels.was_repeated()
         }
     }
 
-    /// Performs one request, whatever its status; the complete reply is [`Self::reply`].
+    /// Performs one request, whatever its status; the complete reply is [`Self::last_reply`].
     pub(crate) async fn exchange(
         &mut self,
         command: u16,
@@ -45,7 +43,7 @@ impl SmbSession {
         reply_bytes: u32,
         body: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Header, OpError> {
-        if !self.state.is_borrower() {
+        if !self.is_one_of_several() {
             return self.channels.exchange_sized(command, reply_bytes, body).await;
         }
         let name = command::name(command);
@@ -59,13 +57,10 @@ impl SmbSession {
         }
         body(&mut self.channels.buffers.begin_call(index).body);
         self.channels.submit(index, Request::Metadata { command, reply_bytes });
-        self.awaited.expect(index);
-        let arrived =
-            self.state.wait(|state, _| state.awaited.take(index).map_or(Poll::Pending, Poll::Ready));
-        let (result, requests) = arrived.await;
+        let (result, requests) = self.reply(|_| {}).await;
         self.requests += requests;
         result.map_err(|error| OpError { step, ..error })?;
-        Header::decode(self.reply())
+        Header::decode(self.last_reply())
             .map_err(|error| OpError::new(ErrorClass::Protocol, step, error.to_string()))
     }
 
@@ -77,7 +72,7 @@ impl SmbSession {
     ) -> Result<&[u8], OpError> {
         let status = NtStatus(self.exchange(command, body).await?.status);
         if status == NtStatus::SUCCESS {
-            return Ok(self.reply());
+            return Ok(self.last_reply());
         }
         Err(status.failure(command::name(command)))
     }

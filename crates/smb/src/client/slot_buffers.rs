@@ -1,7 +1,6 @@
 //! The slots' buffers, with space for a request's header in front of each payload.
 
-use sharebench_client_core::{SlotBytes, submit_error};
-use sharebench_model::{OpError, Slot};
+use sharebench_client_core::{SlotBytes, SlotPayload};
 use sharebench_target::buffer_pool;
 
 use crate::wire::HEADER_LEN;
@@ -91,34 +90,10 @@ impl SlotBuffers {
         self.slots.len()
     }
 
-    /// The payload of a slot.
-    pub(crate) fn payload(&mut self, index: usize) -> &mut [u8] {
-        let slot = &mut self.slots[index];
-        buffer_pool::ensure(slot, self.bytes);
-        &mut slot[HEADROOM..]
-    }
-
     /// The first `len` bytes of a slot's payload, if the slot exists and is that large.
     #[inline]
     pub(crate) fn payload_of(&mut self, index: usize, len: usize) -> Option<&mut [u8]> {
         self.slot(index)?.get_mut(HEADROOM..HEADROOM.checked_add(len)?)
-    }
-
-    /// Checks that a transfer of `len` bytes fits into the limit of the server, which `limit` names, and into the slot.
-    pub(crate) fn check_record(
-        &mut self,
-        slot: Slot,
-        len: u32,
-        request: &'static str,
-        (limit, max): (&str, u32),
-    ) -> Result<(), OpError> {
-        if len > max {
-            return Err(submit_error::record_above_limit(request, len, limit, max));
-        }
-        match self.payload_of(slot.0 as usize, len as usize) {
-            Some(_) => Ok(()),
-            None => Err(submit_error::record_above_slot(request, len)),
-        }
     }
 
     /// The WRITE message whose payload is the first `len` bytes of the slot.
@@ -149,6 +124,19 @@ impl SlotBuffers {
     /// A READ response whose head of `head` bytes and data of `len` bytes are in place.
     pub(crate) fn reply_message(&mut self, index: usize, head: usize, len: usize) -> Option<&mut [u8]> {
         self.slots.get_mut(index)?.get_mut(HEADROOM.checked_sub(head)?..HEADROOM.checked_add(len)?)
+    }
+}
+
+impl SlotPayload for SlotBuffers {
+    fn payload(&mut self, slot: usize) -> &mut [u8] {
+        let slot = &mut self.slots[slot];
+        buffer_pool::ensure(slot, self.bytes);
+        &mut slot[HEADROOM..]
+    }
+
+    #[inline]
+    fn prepare(&mut self, slot: usize, len: u32) -> bool {
+        self.payload_of(slot, len as usize).is_some()
     }
 }
 

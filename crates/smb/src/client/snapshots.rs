@@ -16,7 +16,7 @@ impl SmbSession {
         let (directory, _) = self.create("", rights, disposition::OPEN, options::DIRECTORY_FILE).await?;
         let status = self.control(ENUMERATE_SNAPSHOTS, directory, Vec::new()).await;
         let number = match status {
-            Ok(NtStatus::SUCCESS) => output(self.reply()).and_then(number_of_snapshots).ok(),
+            Ok(NtStatus::SUCCESS) => output(self.last_reply()).and_then(number_of_snapshots).ok(),
             _ => None,
         };
         self.close_file(directory).await?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use sharebench_client_core::{DialError, check_session_size, resolve};
+use sharebench_client_core::{DialError, Multiplexed, check_session_size, resolve};
 use sharebench_gss::TicketPool;
 use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, TargetFacts};
 use sharebench_target::offers::identify_peer;
@@ -123,7 +123,8 @@ impl SmbTarget {
         if self.options.nt1.is_some() {
             return Ok(Box::new(nt1::open_session(&self.options, spec, &self.counts, reached).await?));
         }
-        Ok(Box::new(open_session(&self.options, spec, &self.counts, reached).await?))
+        let session = open_session(&self.options, spec, &self.counts, reached).await?;
+        Ok(Box::new(Multiplexed::new(session)))
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
-use sharebench_client_core::DialError;
+use sharebench_client_core::{Connection, DialError, Protocol};
 use sharebench_model::{MetaOp, MetaYield, Space, TargetFacts};
-use sharebench_target::{Session, SessionSpec};
+use sharebench_target::SessionSpec;
 use tokio::time::{Instant, timeout_at};
 
 use super::squash::{self, RootSquash};
@@ -64,7 +64,7 @@ pub(super) async fn examine(options: &NfsOptions, nfs: SocketAddr, deadline: Ins
     findings.version = Some(Version::V3);
     findings.limits = Some(session.limits);
     let examining = async {
-        if let Ok(MetaYield::Space(space)) = session.perform(&MetaOp::Space).await {
+        if let Ok(MetaYield::Space(space)) = session.perform_operation(&MetaOp::Space).await {
             findings.space = Some(space);
         }
         let root = session.directories.root();
@@ -77,8 +77,7 @@ pub(super) async fn examine(options: &NfsOptions, nfs: SocketAddr, deadline: Ins
         Some(())
     };
     let _ = timeout_at(deadline, examining).await;
-    let closing: Box<dyn Session> = Box::new(session);
-    let _ = timeout_at(deadline, closing.close()).await;
+    let _ = timeout_at(deadline, session.close()).await;
     findings
 }
 
@@ -86,12 +85,13 @@ pub(super) async fn examine(options: &NfsOptions, nfs: SocketAddr, deadline: Ins
 async fn examine_version_4(mut session: Nfs4Session, deadline: Instant, findings: &mut SessionFindings) {
     findings.limits = Some(session.limits);
     findings.facts = session.facts();
-    if let Ok(Ok(MetaYield::Space(space))) = timeout_at(deadline, session.perform(&MetaOp::Space)).await {
+    if let Ok(Ok(MetaYield::Space(space))) =
+        timeout_at(deadline, session.perform_operation(&MetaOp::Space)).await
+    {
         findings.space = Some(space);
     }
     if let Ok(Ok(rights)) = timeout_at(deadline, session.rights()).await {
         findings.rights = Some(rights);
     }
-    let closing: Box<dyn Session> = Box::new(session);
-    let _ = timeout_at(deadline, closing.close()).await;
+    let _ = timeout_at(deadline, session.close()).await;
 }

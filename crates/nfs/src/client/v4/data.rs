@@ -2,14 +2,13 @@
 
 use std::task::Context;
 
-use sharebench_client_core::{connection_error, submit_error};
-use sharebench_model::{DataOp, ErrorClass, FileRef, OpError, OpStep, Reply, Slot, Stability};
-use sharebench_target::buffer_pool;
+use sharebench_client_core::connection_error;
+use sharebench_model::{DataOp, OpError, Reply, Slot};
 
 use crate::client::calls::ExpectedReply;
-use crate::client::replies::{Completion, ReplyContent};
+use crate::client::open_files::stable_how;
+use crate::client::replies::Completion;
 use crate::client::v4::compound::{Compound, Sequencing};
-use crate::client::v4::dialect::stable_how;
 use crate::client::v4::recovery::{Step, step_after};
 use crate::client::v4::session::{Nfs4State, Pending};
 use crate::client::v4::slots::{Position, SlotTable};
@@ -20,59 +19,23 @@ use crate::v4::operation::Operation;
 use crate::xdr::Writer;
 
 impl Nfs4State {
-    pub(crate) fn try_submit(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
-        if let Some(error) = self.channel.failure() {
-            return Err(error);
-        }
-        let index = slot.0 as usize;
-        if index >= self.buffers.len() || !self.channel.is_idle(index) || self.recovery.is_delayed(index) {
-            return Err(OpError::slot_not_idle());
-        }
-        self.check_operation(slot, op)?;
-        self.pending[index] = Pending { op, sent: 0, position: None };
-        self.start(index)
-    }
-
-    fn check_operation(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
+    /// Begins an operation of an idle slot.
+    #[inline]
+    pub(crate) fn begin(&mut self, index: usize, op: DataOp) -> Result<(), OpError> {
         match op {
-            DataOp::Read { file, len, .. } => {
-                self.files.get(file)?;
-                self.check_record(slot, len, "READ", "maxread", self.limits.read_max)
-            }
-            DataOp::Write { file, len, stability, .. } => {
+            DataOp::Write { file, stability, .. } => {
                 let stability = self.files.get(file)?.stability(stability);
-                // Counted by what each request carries, not by the plan, so that the check
-                // `write-through` compares what was sent.
-                self.policy.through += u64::from(stability == Stability::Durable);
-                self.check_record(slot, len, "WRITE", "maxwrite", self.limits.write_max)
+                self.files.count_write(stability);
             }
-            DataOp::Flush { file } => self.files.get(file).map(drop),
+            DataOp::Read { file, .. } | DataOp::Flush { file } => self.files.get(file).map(drop)?,
         }
-    }
-
-    fn check_record(
-        &mut self,
-        slot: Slot,
-        len: u32,
-        request: &'static str,
-        limit: &str,
-        max: u32,
-    ) -> Result<(), OpError> {
-        if len > max {
-            return Err(submit_error::record_above_limit(request, len, limit, max));
-        }
-        match self.buffers.get_mut(slot.0 as usize) {
-            Some(buffer) if len as usize <= self.slot_bytes => {
-                buffer_pool::ensure(buffer, self.slot_bytes);
-                Ok(())
-            }
-            _ => Err(submit_error::record_above_slot(request, len)),
-        }
+        self.pending[index] = Pending { op, sent: 0, position: None };
+        self.send_when_possible(index)
     }
 
     /// Sends an operation as a new call, or lets it wait for a slot of the server's session.
     #[inline]
-    pub(crate) fn start(&mut self, index: usize) -> Result<(), OpError> {
+    pub(crate) fn send_when_possible(&mut self, index: usize) -> Result<(), OpError> {
         if let Some(slots) = &mut self.slots {
             let Some(position) = slots.acquire() else {
                 self.waiting.push_back(index);
@@ -101,7 +64,7 @@ impl Nfs4State {
             DataOp::Write { len, stability, .. } => {
                 let stability = open.stability(stability);
                 let expected = ExpectedReply::Write { file: file.0, len, stability };
-                (expected, stable_how(stability == Stability::Durable))
+                (expected, stable_how(stability))
             }
             DataOp::Flush { .. } => (ExpectedReply::Flush { file: file.0 }, StableHow::Unstable),
         };
@@ -125,8 +88,7 @@ impl Nfs4State {
             }
             compound.end();
         };
-        let buffer = self.buffers.get(index).and_then(|buffer| buffer.get(..payload as usize));
-        let payload = buffer.unwrap_or_default();
+        let payload = self.payloads.prefix(index, payload as usize).unwrap_or_default();
         if again {
             self.channel.call_again(index, COMPOUND, payload, &arguments);
         } else {
@@ -143,11 +105,11 @@ impl Nfs4State {
 
     /// Sends, receives and recovers once. True if something was queued that another turn has to send. With `listen`,
     /// calls of the server are received while no call is in flight.
-    pub(crate) fn drive(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>, listen: bool) -> bool {
+    pub(crate) fn take_turn(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>, listen: bool) -> bool {
         let mut progress = self.recover(cx);
         let mut completions = std::mem::take(&mut self.completions);
         // The result is ignored: `replies` shows whether there was one.
-        let _ = self.channel.poll_and_listen(cx, &mut self.buffers, &mut completions, listen);
+        let _ = self.channel.poll_and_listen(cx, self.payloads.slots(), &mut completions, listen);
         for completion in completions.drain(..) {
             match self.finish(completion) {
                 Some(reply) => replies.push(reply),
@@ -158,17 +120,6 @@ impl Nfs4State {
         progress |= self.start_waiting();
         progress |= self.fail_waiting(replies);
         progress | self.send_orphans() | self.answer_callbacks() | self.must_reconnect()
-    }
-
-    /// As [`Self::drive`], while calls are polled: replies to data operations are kept for
-    /// [`Session::poll_replies`](sharebench_target::Session::poll_replies).
-    pub(crate) fn drive_calls(&mut self, cx: &mut Context<'_>) -> bool {
-        let mut ready = std::mem::take(&mut self.ready);
-        let before = ready.len();
-        let progress = self.drive(cx, &mut ready, false);
-        let arrived = ready.len() > before;
-        self.ready = ready;
-        progress || arrived
     }
 
     /// Starts operations that wait for a slot of the server's session.
@@ -220,7 +171,7 @@ impl Nfs4State {
         let Completion { index, expected, result, verdict } = completion;
         if expected == ExpectedReply::Metadata {
             // Without effect if its caller has dropped its future.
-            self.awaited.deliver(index, result.map(|_| verdict));
+            self.replies.calls.deliver(index, result.map(|_| verdict));
             return None;
         }
         let Some(pending) = self.pending.get_mut(index) else {
@@ -240,12 +191,12 @@ impl Nfs4State {
         match step {
             Step::Finish => {
                 self.recovery.replied();
-                let result = self.check_reply(expected, result);
+                let result = self.files.check_reply(expected, result);
                 return Some(Reply { slot: Slot(index as u32), result, requests });
             }
             Step::RepeatCall | Step::RepeatLater => self.recovery.delay(index),
             Step::RepeatNow => {
-                if let Err(error) = self.start(index) {
+                if let Err(error) = self.send_when_possible(index) {
                     return Some(Reply { slot: Slot(index as u32), result: Err(error), requests });
                 }
             }
@@ -257,47 +208,5 @@ impl Nfs4State {
             }
         }
         None
-    }
-
-    #[inline]
-    fn check_reply(
-        &mut self,
-        expected: ExpectedReply,
-        result: Result<ReplyContent, OpError>,
-    ) -> Result<u32, OpError> {
-        let content = match (expected, result) {
-            (_, Ok(content)) => content,
-            (ExpectedReply::Flush { file }, Err(error)) => {
-                return self.files.get(FileRef(file))?.without_commit(error);
-            }
-            (_, Err(error)) => return Err(error),
-        };
-        match (expected, content) {
-            (_, ReplyContent::Read(count)) => Ok(count),
-            (ExpectedReply::Write { file, len, stability }, ReplyContent::Written(written)) => {
-                self.verifier = Some(written.verifier);
-                if written.count != len {
-                    return Err(submit_error::short_write(written.count, len));
-                }
-                if written.committed < stable_how(stability == Stability::Durable) {
-                    let committed = written.committed.name();
-                    let detail =
-                        format!("FILE_SYNC was requested, the server answers {committed}: no write-through");
-                    return Err(OpError::new(ErrorClass::Protocol, OpStep::Request("WRITE"), detail));
-                }
-                self.policy.stable += u64::from(written.committed == StableHow::FileSync);
-                if written.committed == StableHow::Unstable
-                    && let Ok(open) = self.files.get_mut(FileRef(file))
-                {
-                    open.record_write(written.verifier);
-                }
-                Ok(len)
-            }
-            (ExpectedReply::Flush { file }, ReplyContent::Committed(verifier)) => {
-                self.verifier = Some(verifier);
-                self.files.get_mut(FileRef(file))?.record_commit(verifier).map(|()| 0)
-            }
-            _ => Err(OpError::new(ErrorClass::Protocol, OpStep::Reply, "the result of another procedure")),
-        }
     }
 }

@@ -75,7 +75,7 @@ impl Nfs4Session {
             return Err(OpError::no_right());
         };
         poll_fn(|cx| {
-            self.keep_alive(cx);
+            self.renew_while_idle(cx);
             if let Some(error) = self.channel.failure() {
                 return Poll::Ready(Err(error));
             }

@@ -3,7 +3,6 @@
 use crate::client::calls::ExpectedReply;
 use crate::client::dialect::{Dialect, Outcome, Places, Verdict};
 use crate::client::replies::ReplyContent;
-use crate::protocol::StableHow;
 use crate::v4::compound::{NFS4_VERSION, OK, ReplyHead};
 use crate::v4::data::{Committed, ReadHead, Written};
 use crate::v4::item::Item;
@@ -121,9 +120,4 @@ impl Dialect for V4 {
         };
         Ok(Ok(content).into())
     }
-}
-
-/// How durably the server has to store a WRITE.
-pub(crate) const fn stable_how(durable: bool) -> StableHow {
-    if durable { StableHow::FileSync } else { StableHow::Unstable }
 }

@@ -159,8 +159,8 @@ impl Nfs4Session {
             } else {
                 self.slots = None;
                 self.callback_slot = CallbackSlot::default();
-                let slots = self.buffers.len() as u32;
-                let slot_bytes = self.slot_bytes as u32;
+                let slots = self.payloads.count() as u32;
+                let slot_bytes = self.payloads.slot_bytes() as u32;
                 self.create_session(&SessionSpec { slots, slot_bytes, ..SessionSpec::default() }).await
             };
             self.is_establishing = false;

@@ -5,7 +5,7 @@ use sharebench_model::{
 };
 
 use crate::client::metadata::{DIRECTORY_MODE, FILE_MODE, check_name, split};
-use crate::client::open_file::OpenFile;
+use crate::client::open_files::OpenFile;
 use crate::client::target::check_policy;
 use crate::client::v4::compound::Compound;
 use crate::client::v4::requests::{Caller, Request};
@@ -75,7 +75,7 @@ pub(crate) struct OpenedAs {
 }
 
 impl Nfs4Session {
-    pub(crate) async fn perform(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+    pub(crate) async fn perform_operation(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
         match op {
             MetaOp::Open { path, how, policy } => {
                 check_policy(*policy).map_err(|refusal| refusal.at_open())?;

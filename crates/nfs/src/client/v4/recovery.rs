@@ -168,7 +168,7 @@ impl Nfs4State {
                 progress = true;
                 let repeated = match self.pending[index].position {
                     Some(_) => self.send(index, false),
-                    None => self.start(index),
+                    None => self.send_when_possible(index),
                 };
                 if let Err(error) = repeated {
                     self.channel.give_up(error);
@@ -214,10 +214,10 @@ impl Nfs4State {
     }
 
     /// While a user thinks: answers the server, and renews the lease.
-    pub(crate) fn keep_alive(&mut self, cx: &mut Context<'_>) {
+    pub(crate) fn renew_while_idle(&mut self, cx: &mut Context<'_>) {
         let mut replies = Vec::new();
         loop {
-            while self.drive(cx, &mut replies, true) {}
+            while self.take_turn(cx, &mut replies, true) {}
             if !self.poll_renewal(cx) {
                 return;
             }
@@ -289,7 +289,7 @@ impl Nfs4State {
 
     /// The channel's index of the renewal, after those of the data operations.
     pub(crate) fn renewal_index(&self) -> usize {
-        self.buffers.len()
+        self.payloads.count()
     }
 }
 

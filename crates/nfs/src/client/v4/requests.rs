@@ -10,7 +10,7 @@ use crate::client::calls::ExpectedReply;
 use crate::client::dialect::Verdict;
 use crate::client::v4::compound::{Compound, Encoded, Results, reply_head};
 use crate::client::v4::recovery::{MAX_RETRY_DELAY, MIN_RETRY_DELAY, Step, step_after};
-use crate::client::v4::session::Nfs4Session;
+use crate::client::v4::session::{Nfs4Session, Nfs4State};
 use crate::v4::compound::{COMPOUND, OK};
 use crate::v4::operation::Operation;
 use crate::v4::session::{DestroyClientId, DestroySession};
@@ -120,7 +120,7 @@ impl Nfs4Session {
             match self.attempt(request, build).await? {
                 Attempt::Performed => return Ok(()),
                 Attempt::Postponed => {
-                    self.state.pause(tokio::time::sleep(delay)).await;
+                    self.pause(tokio::time::sleep(delay)).await;
                     delay = (delay * 2).min(MAX_RETRY_DELAY);
                 }
                 Attempt::Forgotten(_) if !replaced && !self.is_establishing => {
@@ -143,7 +143,7 @@ impl Nfs4Session {
             return Err(at_step(error));
         }
         let index = self.index;
-        if let Some(abandoned) = self.awaited.take(index) {
+        if let Some(abandoned) = self.replies.calls.take(index) {
             // The caller of the last operation dropped its future, and the reply has arrived since.
             self.release_call_position(abandoned.is_ok_and(|verdict| verdict.sequence == OK));
         }
@@ -165,7 +165,7 @@ impl Nfs4Session {
             };
             let step = step_after(verdict, self.is_sequenced());
             if step == Step::RepeatCall {
-                self.state.pause(tokio::time::sleep(delay)).await;
+                self.pause(tokio::time::sleep(delay)).await;
                 delay = (delay * 2).min(MAX_RETRY_DELAY);
                 continue;
             }
@@ -226,7 +226,7 @@ impl Nfs4Session {
     /// True if nothing depends on what the server has forgotten: no file is open, and no other call is in flight or will be
     /// before this one ends.
     fn has_no_state(&self) -> bool {
-        !self.state.is_borrower() && self.files.is_empty() && self.channel.is_idle(self.renewal_index())
+        !self.is_one_of_several() && self.files.is_empty() && self.channel.is_idle(self.renewal_index())
     }
 
     #[cold]
@@ -241,30 +241,20 @@ impl Nfs4Session {
     /// Takes a slot of the server's session. A renewal of the lease or other operations may hold the last one.
     async fn acquire_call_position(&mut self) -> Result<(), OpError> {
         let index = self.index;
-        let drives = !self.state.is_borrower();
-        self.state
-            .wait(|state, cx| {
-                let Some(slots) = &mut state.slots else { return Poll::Ready(Ok(())) };
-                state.call_positions[index] = slots.acquire();
-                if state.call_positions[index].is_some() {
-                    return Poll::Ready(Ok(()));
-                }
-                let progress = drives && state.drive_calls(cx);
-                if let Some(error) = state.channel.failure() {
-                    return Poll::Ready(Err(error));
-                }
-                if progress {
-                    // What the turn has changed may have freed a slot.
-                    cx.waker().wake_by_ref();
-                }
-                Poll::Pending
-            })
-            .await
+        self.drive_until(|state| {
+            if let Some(error) = state.channel.failure() {
+                return Poll::Ready(Err(error));
+            }
+            let Some(slots) = &mut state.slots else { return Poll::Ready(Ok(())) };
+            state.call_positions[index] = slots.acquire();
+            if state.call_positions[index].is_some() { Poll::Ready(Ok(())) } else { Poll::Pending }
+        })
+        .await
     }
 
     fn release_call_position(&mut self, performed: bool) {
         let index = self.index;
-        let state = &mut *self.state;
+        let state: &mut Nfs4State = self;
         if let (Some(slots), Some(position)) = (&mut state.slots, state.call_positions[index].take()) {
             slots.release(position, performed);
         }
@@ -291,26 +281,12 @@ impl Nfs4Session {
         };
         self.channel.call(index, ExpectedReply::Metadata, COMPOUND, &[], arguments);
         self.channel.count_operations(encoded.get().operations);
-        self.awaited.expect(index);
         let mut sent = 1;
-        let drives = !self.state.is_borrower();
         let result = self
-            .state
-            .wait(|state, cx| {
-                loop {
-                    if state.channel.is_orphan(index) {
-                        state.channel.call_again(index, COMPOUND, &[], &arguments);
-                        state.channel.count_operations(encoded.get().operations);
-                        sent += 1;
-                    }
-                    if let Some(result) = state.awaited.take(index) {
-                        return Poll::Ready(result);
-                    }
-                    // A connection that was lost meanwhile leaves the call to be sent again.
-                    if !drives || !(state.drive_calls(cx) || state.channel.is_orphan(index)) {
-                        return Poll::Pending;
-                    }
-                }
+            .reply(|state| {
+                state.channel.call_again(index, COMPOUND, &[], &arguments);
+                state.channel.count_operations(encoded.get().operations);
+                sent += 1;
             })
             .await;
         self.requests += sent;

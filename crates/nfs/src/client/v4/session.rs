@@ -1,24 +1,27 @@
 //! A session of NFSv4 as the engine drives it.
 
 use std::collections::VecDeque;
+use std::future::Future;
 use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
-use std::task::{Context, Poll};
+use std::task::Context;
 use std::time::Duration;
 
-use sharebench_client_core::{AwaitedReplies, CallsInFlight, Lent, OpenFileTable};
-use sharebench_model::{
-    DataOp, ErrorClass, Fact, FileRef, MetaOp, MetaReply, MetaYield, NO_CLIENT_CACHE, OpError, PolicyCount,
-    Reply, Slot, TargetFacts, TcpReading, WireCount,
+use sharebench_client_core::{
+    Caller, Connection, Protocol, ReplyQueues, SlotPayloads, TransferLimit, TransferLimits,
 };
-use sharebench_target::{CallReply, LocalBoxFuture, Session, SessionSpec, buffer_pool};
+use sharebench_model::{
+    DataOp, Fact, FileRef, MetaOp, MetaYield, NO_CLIENT_CACHE, OpError, PolicyCount, Reply, Slot,
+    TargetFacts, TcpReading, WireCount,
+};
+use sharebench_target::SessionSpec;
 use tokio::net::TcpStream;
 
 use crate::client::channel::Channel;
 use crate::client::dialect::Verdict;
 use crate::client::directories::Directories;
 use crate::client::gss_login::log_out;
-use crate::client::open_file::OpenFile;
+use crate::client::open_files::OpenFiles;
 use crate::client::options::NfsOptions;
 use crate::client::replies::Completion;
 use crate::client::v4::callbacks::CallbackSlot;
@@ -30,7 +33,7 @@ use crate::client::v4::owners::Owners;
 use crate::client::v4::recovery::Recovery;
 use crate::client::v4::slots::{Position, SlotTable};
 use crate::client::v4::sparse_read::SparseReads;
-use crate::results::{FsInfo, WriteVerifier};
+use crate::results::FsInfo;
 use crate::v4::data::{FileHandle4, StateId};
 
 /// How long to wait for the end of the session at the server.
@@ -56,63 +59,54 @@ pub(crate) struct Pending {
     pub(crate) position: Option<Position>,
 }
 
-/// One user's session with an NFSv4 server: the NFSv4 implementation of [`Session`].
-///
-/// It owns the [`Channel`], the slots' buffers, and what the protocol remembers: the client id, the slots of the server's
-/// session (from minor version 1 on), the open files with their states, and the handles of directories. The engine's
-/// slots and those of the server's session are different things: a data operation takes a free slot of the server's
-/// session when it is sent, and waits for one in `waiting` if the server has granted fewer than the queue depth.
-///
-/// Each data operation is one COMPOUND of SEQUENCE, PUTFH and READ, WRITE or COMMIT; with `compound=on`, a whole small file
-/// is one COMPOUND as well. If the server postpones it
-/// (`NFS4ERR_DELAY`), or its connection is lost, it is sent again, and its reply counts each time. From minor version 1 on
-/// a repeated call has the slot and the number of the first attempt, so that the server performs it only once. The
-/// session caches no data and no attributes, and it wants no layouts, and delegations only for [`MetaOp::OpenDelegated`], so
-/// that every operation is measured at the server.
-///
-/// The state is [`Lent`], as in [`NfsSession`](crate::client::session::NfsSession): each of several operations in flight has a
-/// session value of its own.
+/// The operations of a session with an NFSv4 server, each one call after another. As a whole it is the session of one user
+/// ([`Multiplexed`](sharebench_client_core::Multiplexed)).
 #[derive(Debug)]
-pub(crate) struct Nfs4Session {
-    pub(crate) state: Lent<Nfs4State>,
-    /// Index of the calls of its operations.
-    pub(crate) index: usize,
-    /// Calls of the operation in progress.
-    pub(crate) requests: u32,
-    calls: CallsInFlight,
-}
+pub(crate) struct Nfs4Session(Caller<Nfs4State>);
 
 impl Deref for Nfs4Session {
-    type Target = Nfs4State;
+    type Target = Caller<Nfs4State>;
 
     #[inline]
-    fn deref(&self) -> &Nfs4State {
-        &self.state
+    fn deref(&self) -> &Caller<Nfs4State> {
+        &self.0
     }
 }
 
 impl DerefMut for Nfs4Session {
     #[inline]
-    fn deref_mut(&mut self) -> &mut Nfs4State {
-        &mut self.state
+    fn deref_mut(&mut self) -> &mut Caller<Nfs4State> {
+        &mut self.0
     }
 }
 
-/// What all operations of a session share.
+impl From<Caller<Nfs4State>> for Nfs4Session {
+    fn from(caller: Caller<Nfs4State>) -> Self {
+        Self(caller)
+    }
+}
+
+/// The connections of a session, and what the protocol remembers: the client id, the slots of the server's session (from minor
+/// version 1 on), the open files with their states, and the handles of directories.
+///
+/// The engine's slots and those of the server's session are different things: a data operation takes a free slot of the
+/// server's session when it is sent, and waits for one in `waiting` if the server has granted fewer than the queue depth.
+///
+/// Each data operation is one COMPOUND of SEQUENCE, PUTFH and READ, WRITE or COMMIT; with `compound=on`, a whole small file
+/// is one COMPOUND as well. If the server postpones it
+/// (`NFS4ERR_DELAY`), or its connection is lost, it is sent again, and its reply counts each time. From minor version 1 on
+/// a repeated call has the slot and the number of the first attempt, so that the server performs it only once. The
+/// session wants no layouts, and delegations only for [`MetaOp::OpenDelegated`], so that every operation is measured at the
+/// server.
 #[derive(Debug)]
 pub(crate) struct Nfs4State {
     pub(crate) channel: Channel<V4>,
-    pub(crate) files: OpenFileTable<OpenFile<OpenState>>,
+    pub(crate) files: OpenFiles<OpenState>,
     pub(crate) directories: Directories<FileHandle4>,
     pub(crate) limits: FsInfo,
-    /// One buffer per slot; empty while the session is idle.
-    pub(crate) buffers: Vec<Box<[u8]>>,
-    pub(crate) slot_bytes: usize,
+    pub(crate) payloads: SlotPayloads,
     pub(crate) completions: Vec<Completion>,
-    /// Replies to operations that were rejected before they were sent, and those that arrived while calls were polled.
-    pub(crate) ready: Vec<Reply>,
-    /// The verdicts of metadata calls, by index.
-    pub(crate) awaited: AwaitedReplies<Result<Verdict, OpError>>,
+    pub(crate) replies: ReplyQueues<Result<Verdict, OpError>>,
     pub(crate) pending: Vec<Pending>,
     /// Operations that wait for a slot of the server's session.
     pub(crate) waiting: VecDeque<usize>,
@@ -130,9 +124,6 @@ pub(crate) struct Nfs4State {
     pub(crate) facts: TargetFacts,
     pub(crate) options: NfsOptions,
     pub(crate) address: SocketAddr,
-    /// The server's last write verifier, which identifies its boot.
-    pub(crate) verifier: Option<WriteVerifier>,
-    pub(crate) policy: PolicyCount,
     pub(crate) listing: Option<Listing>,
     /// How often the server had forgotten the client while nothing was open.
     pub(crate) replaced: u32,
@@ -158,14 +149,12 @@ impl Nfs4Session {
         let index = channel.metadata_index();
         let state = Nfs4State {
             channel,
-            files: OpenFileTable::default(),
+            files: OpenFiles::default(),
             directories: Directories::new(unknown),
             limits: FsInfo::default(),
-            buffers: vec![Box::default(); slots],
-            slot_bytes: spec.slot_bytes as usize,
+            payloads: SlotPayloads::new(slots, spec.slot_bytes as usize),
             completions: Vec::with_capacity(slots + 2),
-            ready: Vec::new(),
-            awaited: AwaitedReplies::new(index + 1),
+            replies: ReplyQueues::new(index + 1),
             pending: vec![idle; slots],
             waiting: VecDeque::with_capacity(slots),
             minor,
@@ -179,76 +168,12 @@ impl Nfs4Session {
             facts: TargetFacts::new(),
             options: options.clone(),
             address,
-            verifier: None,
-            policy: PolicyCount::default(),
             listing: None,
             replaced: 0,
             is_establishing: true,
             sparse_reads: SparseReads::default(),
         };
-        Self { state: Lent::new(state), index, requests: 0, calls: CallsInFlight::default() }
-    }
-
-    /// Performs an operation, and counts its calls.
-    async fn perform_counted(&mut self, op: &MetaOp) -> MetaReply {
-        self.requests = 0;
-        self.directories.begin_operation();
-        let mut result = self.perform(op).await;
-        // A kept directory handle may be stale. The server did nothing, so repeating the operation is safe.
-        if matches!(&result, Err(error) if error.class == ErrorClass::Stale) && self.may_be_stale() {
-            result = self.perform(op).await;
-        }
-        MetaReply { result, requests: self.requests }
-    }
-
-    /// Forgets the handles of directories; true if the operation may have used one. Of several operations in flight the session
-    /// does not know which of them did.
-    fn may_be_stale(&mut self) -> bool {
-        self.directories.invalidate() || self.state.is_borrower()
-    }
-
-    /// Performs one of several operations in flight.
-    async fn perform_one(mut self, op: MetaOp) -> MetaReply {
-        self.state.enter();
-        let reply = self.perform_counted(&op).await;
-        self.state.leave();
-        reply
-    }
-
-    /// Reads a whole file into the buffer of `slot`, and counts the calls.
-    async fn read_whole_counted(&mut self, slot: Slot, path: &str, len: u32) -> Reply {
-        self.requests = 0;
-        self.directories.begin_operation();
-        let mut result = self.read_whole(slot, path, len).await;
-        if result.as_ref().is_err_and(|error| error.class == ErrorClass::Stale) && self.may_be_stale() {
-            // As with every operation on names: a kept directory handle was stale.
-            result = self.read_whole(slot, path, len).await;
-        }
-        Reply { slot, result, requests: self.requests }
-    }
-
-    /// Reads a whole file as one of several operations in flight.
-    async fn read_whole_one(mut self, slot: Slot, path: String, len: u32) -> MetaReply {
-        self.state.enter();
-        let Reply { result, requests, .. } = self.read_whole_counted(slot, &path, len).await;
-        self.state.leave();
-        MetaReply { result: result.map(|bytes| MetaYield::Bytes(bytes.into())), requests }
-    }
-
-    /// A session value for an operation that begins in a slot.
-    ///
-    /// # Errors
-    /// The session is lost, or the slot has an operation in flight.
-    fn begin_in(&mut self, slot: Slot) -> Result<Self, OpError> {
-        if let Some(error) = self.channel.failure() {
-            return Err(error);
-        }
-        let index = slot.0 as usize;
-        let is_idle = self.channel.is_idle(index) && !self.recovery.is_delayed(index);
-        if index >= self.buffers.len() || !is_idle || !self.calls.is_idle(slot) {
-            return Err(OpError::slot_not_idle());
-        }
-        Ok(Self { state: self.state.borrower(), index, requests: 0, calls: CallsInFlight::default() })
+        Self(Caller::new(state, index))
     }
 }
 
@@ -259,13 +184,14 @@ impl Nfs4State {
     }
 }
 
-impl Session for Nfs4Session {
+impl Connection for Nfs4State {
+    type Arrived = Result<Verdict, OpError>;
+    type Payloads = SlotPayloads;
+
     fn facts(&self) -> TargetFacts {
         let mut facts = self.facts.clone();
         facts.state(Fact::ClientCache, NO_CLIENT_CACHE);
-        if let Some(verifier) = self.verifier {
-            facts.state(Fact::WriteVerifier, format!("{:016x}", u64::from_be_bytes(verifier)));
-        }
+        self.files.add_fact(&mut facts);
         if self.channel.losses() > 0 {
             facts.state(Fact::ConnectionsLost, self.channel.losses().to_string());
         }
@@ -275,102 +201,61 @@ impl Session for Nfs4Session {
         facts
     }
 
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        let state = &mut *self.state;
-        let buffer = &mut state.buffers[slot.0 as usize];
-        buffer_pool::ensure(buffer, state.slot_bytes);
-        buffer
+    #[inline]
+    fn failure(&self) -> Option<OpError> {
+        self.channel.failure()
+    }
+
+    #[inline]
+    fn is_idle(&self, slot: usize) -> bool {
+        slot < self.payloads.count() && self.channel.is_idle(slot) && !self.recovery.is_delayed(slot)
+    }
+
+    #[inline]
+    fn limits(&self) -> TransferLimits {
+        TransferLimits {
+            read: TransferLimit { name: "maxread", max: self.limits.read_max },
+            write: TransferLimit { name: "maxwrite", max: self.limits.write_max },
+        }
+    }
+
+    #[inline]
+    fn payloads(&mut self) -> &mut SlotPayloads {
+        &mut self.payloads
     }
 
     fn release_buffers(&mut self) {
         if self.channel.release_buffers() {
-            self.buffers.iter_mut().for_each(buffer_pool::give_back);
+            self.payloads.release();
         }
-    }
-
-    fn max_transfer(&self, op: DataOp) -> u32 {
-        match op {
-            DataOp::Read { len, .. } => len.min(self.limits.read_max),
-            DataOp::Write { len, .. } => len.min(self.limits.write_max),
-            DataOp::Flush { .. } => 0,
-        }
-    }
-
-    fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
-        self.keep_alive(cx);
     }
 
     #[inline]
-    fn submit(&mut self, slot: Slot, op: DataOp) {
-        let state = &mut *self.state;
-        if let Err(error) = state.try_submit(slot, op) {
-            state.ready.push(Reply { slot, result: Err(error), requests: 0 });
-        }
+    fn start(&mut self, slot: usize, op: DataOp) -> Result<(), OpError> {
+        self.begin(slot, op)
     }
 
-    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
-        let before = replies.len();
-        let state = &mut *self.state;
-        replies.append(&mut state.ready);
-        loop {
-            // The result is ignored: rejected operations make the session ready even if the channel is pending.
-            let progress = state.drive(cx, replies, false);
-            // What was queued meanwhile is sent at once, unless the caller will poll again anyway.
-            if replies.len() > before || !progress {
-                break;
-            }
-        }
-        if replies.len() > before { Poll::Ready(()) } else { Poll::Pending }
+    fn drive(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> bool {
+        self.take_turn(cx, replies, false)
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
-        Box::pin(async move { self.perform_counted(&op).await })
+    fn keep_alive(&mut self, cx: &mut Context<'_>) {
+        self.renew_while_idle(cx);
     }
 
-    fn submit_call(&mut self, slot: Slot, op: MetaOp) -> Result<(), OpError> {
-        let one = self.begin_in(slot)?;
-        if !op.can_overlap() {
-            return Err(OpError::cannot_overlap());
-        }
-        self.calls.begin(slot, Box::pin(one.perform_one(op)));
-        Ok(())
+    #[inline]
+    fn replies(&self) -> &ReplyQueues<Self::Arrived> {
+        &self.replies
     }
 
-    fn poll_calls(&mut self, cx: &mut Context<'_>, replies: &mut Vec<CallReply>) -> Poll<()> {
-        let before = replies.len();
-        let continues = |state: &Nfs4State, index: usize| {
-            !state.awaited.is_awaited(index) || state.channel.is_orphan(index)
-        };
-        loop {
-            self.calls.poll(&mut self.state, continues, cx, replies);
-            if replies.len() > before {
-                return Poll::Ready(());
-            }
-            let progress = self.state.drive_calls(cx);
-            if !progress && !self.calls.any(|index| self.state.channel.is_orphan(index)) {
-                return Poll::Pending;
-            }
-        }
+    #[inline]
+    fn replies_mut(&mut self) -> &mut ReplyQueues<Self::Arrived> {
+        &mut self.replies
     }
 
-    fn reads_whole_files(&self) -> bool {
-        self.options.compound
-    }
-
-    /// SEQUENCE, PUTFH of the directory, OPEN, READ and CLOSE as one COMPOUND.
-    fn read_file<'a>(&'a mut self, path: &'a str, len: u32) -> LocalBoxFuture<'a, Reply> {
-        Box::pin(async move { self.read_whole_counted(Slot(0), path, len).await })
-    }
-
-    fn submit_read_file(&mut self, slot: Slot, path: String, len: u32) -> Result<(), OpError> {
-        let one = self.begin_in(slot)?;
-        self.calls.begin(slot, Box::pin(one.read_whole_one(slot, path, len)));
-        Ok(())
-    }
-
-    /// A COMPOUND of SEQUENCE alone, or NULL in minor version 0 (RFC 7530, 15.1).
-    fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
-        Box::pin(async move { Some(self.empty().await) })
+    #[inline]
+    fn must_resend(&self, index: usize) -> bool {
+        self.channel.is_orphan(index)
     }
 
     fn wire(&self) -> WireCount {
@@ -378,7 +263,7 @@ impl Session for Nfs4Session {
     }
 
     fn policy_count(&self) -> PolicyCount {
-        self.policy
+        self.files.policy_count()
     }
 
     fn tcp(&self) -> Option<TcpReading> {
@@ -396,16 +281,45 @@ impl Session for Nfs4Session {
     fn last_arrival_ns(&self) -> Option<u64> {
         self.channel.last_arrival_ns()
     }
+}
 
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        let mut session = self;
-        Box::pin(async move {
-            let closing = async {
-                session.end().await;
-                let state = &mut *session.state;
-                log_out(&mut state.channel, &mut state.buffers).await;
-            };
-            let _ = tokio::time::timeout(CLOSE_TIMEOUT, closing).await;
-        })
+impl Protocol for Nfs4Session {
+    type Connection = Nfs4State;
+
+    fn begin(&mut self) {
+        self.requests = 0;
+        self.directories.begin_operation();
+    }
+
+    fn perform(&mut self, op: &MetaOp) -> impl Future<Output = Result<MetaYield, OpError>> {
+        self.perform_operation(op)
+    }
+
+    /// Of several operations in flight the session does not know which of them has used a kept handle.
+    fn forget_handles(&mut self) -> bool {
+        self.directories.invalidate() || self.is_one_of_several()
+    }
+
+    fn reads_whole_files(&self) -> bool {
+        self.options.compound
+    }
+
+    /// SEQUENCE, PUTFH of the directory, OPEN, READ and CLOSE as one COMPOUND.
+    fn read_whole(&mut self, slot: Slot, path: &str, len: u32) -> impl Future<Output = Result<u32, OpError>> {
+        self.read_whole_file(slot, path, len)
+    }
+
+    /// A COMPOUND of SEQUENCE alone, or NULL in minor version 0 (RFC 7530, 15.1).
+    async fn empty_request(&mut self) -> Result<(), OpError> {
+        self.empty().await
+    }
+
+    async fn close(mut self) {
+        let closing = async {
+            self.end().await;
+            let state = &mut **self;
+            log_out(&mut state.channel, state.payloads.slots()).await;
+        };
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, closing).await;
     }
 }

@@ -3,7 +3,6 @@
 
 use sharebench_client_core::submit_error;
 use sharebench_model::{ErrorClass, FileRef, OpError, WireCount};
-use sharebench_target::buffer_pool;
 
 use crate::client::v4::compound::Compound;
 use crate::client::v4::requests::{Caller, Request};
@@ -69,17 +68,13 @@ impl Nfs4Session {
     /// Reads a range into the buffer of slot 0; returns how many bytes the reply covers.
     pub(crate) async fn read_sparse(&mut self, file: FileRef, offset: u64, len: u32) -> Result<u64, OpError> {
         let open = self.files.get(file)?.handle;
-        let slot_bytes = self.slot_bytes;
-        let mut buffer = self.buffers.first_mut().map(std::mem::take).unwrap_or_default();
-        buffer_pool::ensure(&mut buffer, slot_bytes);
+        let mut buffer = self.payloads.take(0);
         let count = len.min(self.limits.read_max);
         let filled = match buffer.get_mut(..count as usize) {
             Some(part) => self.read_segments(open, offset, part).await,
             None => Err(submit_error::record_above_slot("READ_PLUS", len)),
         };
-        if let Some(place) = self.buffers.first_mut() {
-            *place = buffer;
-        }
+        self.payloads.put(0, buffer);
         let Filled { bytes, transferred } = filled?;
         self.channel.add_wire(WireCount { payload_received: transferred, ..WireCount::default() });
         Ok(bytes)

@@ -2,7 +2,6 @@
 
 use sharebench_client_core::submit_error;
 use sharebench_model::{OpError, Slot, WireCount};
-use sharebench_target::buffer_pool;
 
 use crate::client::metadata::split;
 use crate::client::v4::compound::Results;
@@ -57,20 +56,16 @@ impl Performed {
 impl Nfs4Session {
     /// Opens, reads and closes a file by one COMPOUND, into the buffer of a slot that is idle. READ and CLOSE name the state
     /// that OPEN has just returned.
-    pub(crate) async fn read_whole(&mut self, slot: Slot, path: &str, len: u32) -> Result<u32, OpError> {
+    pub(crate) async fn read_whole_file(&mut self, slot: Slot, path: &str, len: u32) -> Result<u32, OpError> {
         if len > self.limits.read_max {
             return Err(submit_error::record_above_limit("READ", len, "maxread", self.limits.read_max));
         }
-        let slot_bytes = self.slot_bytes;
-        let mut buffer = self.buffers.get_mut(slot.0 as usize).map(std::mem::take).unwrap_or_default();
-        buffer_pool::ensure(&mut buffer, slot_bytes);
+        let mut buffer = self.payloads.take(slot.0 as usize);
         let read = match buffer.get_mut(..len as usize) {
             Some(part) => self.read_into(path, part).await,
             None => Err(submit_error::record_above_slot("READ", len)),
         };
-        if let Some(place) = self.buffers.get_mut(slot.0 as usize) {
-            *place = buffer;
-        }
+        self.payloads.put(slot.0 as usize, buffer);
         let received =
             WireCount { payload_received: u64::from(*read.as_ref().unwrap_or(&0)), ..WireCount::default() };
         self.channel.add_wire(received);
@@ -97,7 +92,7 @@ impl Nfs4Session {
             if !postponed {
                 break performed.read;
             }
-            self.state.pause(tokio::time::sleep(delay)).await;
+            self.pause(tokio::time::sleep(delay)).await;
             delay = (delay * 2).min(MAX_RETRY_DELAY);
         };
         self.owners.release(owner);

@@ -2,7 +2,7 @@
 
 use std::task::{Context, Poll};
 
-use sharebench_client_core::OpenFileTable;
+use sharebench_client_core::{OpenFileTable, SlotPayload, TransferLimit};
 use sharebench_model::{
     CachePolicy, DataOp, Fact, FileRef, MetaOp, MetaReply, NO_CLIENT_CACHE, OpError, PolicyCount, Reply,
     Slot, Stability, TargetFacts, TcpReading, WireCount,
@@ -95,14 +95,14 @@ impl Nt1Session {
         };
         let request = match op {
             DataOp::Read { file, offset, len } => {
-                let limit = (LARGEST, self.negotiated.max_read);
-                self.connection.buffers.check_record(slot, len, "READ_ANDX", limit)?;
+                let limit = TransferLimit { name: LARGEST, max: self.negotiated.max_read };
+                self.connection.buffers.check_record(index, "READ_ANDX", len, limit)?;
                 let file = *self.files.get(file)?;
                 Request::Read { fid: file.fid, offset, len, policy: policy(file, false) }
             }
             DataOp::Write { file, offset, len, stability } => {
-                let limit = (LARGEST, self.negotiated.max_write);
-                self.connection.buffers.check_record(slot, len, "WRITE_ANDX", limit)?;
+                let limit = TransferLimit { name: LARGEST, max: self.negotiated.max_write };
+                self.connection.buffers.check_record(index, "WRITE_ANDX", len, limit)?;
                 let file = *self.files.get(file)?;
                 let through = file.through || stability == Stability::Durable;
                 Request::Write { fid: file.fid, offset, len, through, policy: policy(file, through) }

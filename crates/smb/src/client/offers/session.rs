@@ -177,10 +177,10 @@ async fn examine_share(
     let mut session = SmbSession::new(channels, paths, negotiated.clone(), options.far.clone());
     session.check_directory().await.map_err(blame(UrlPart::Path))?;
     *opened = true;
-    if let Ok(MetaYield::Space(space)) = session.perform(&MetaOp::Space).await {
+    if let Ok(MetaYield::Space(space)) = session.perform_operation(&MetaOp::Space).await {
         findings.space = Some(space);
     }
-    Ok(session.state.into_inner().channels.into_first())
+    Ok(session.into_channels().into_first())
 }
 
 #[cfg(test)]

@@ -19,11 +19,11 @@ fn closed(request: &Header) -> Vec<u8> {
     message(&answer(request, NtStatus::SUCCESS), |out| CloseResponse::default().encode(out))
 }
 
-fn stat(session: &mut SmbSession, slot: u32) {
+fn stat(session: &mut TestSession, slot: u32) {
     session.submit_call(Slot(slot), MetaOp::Stat { path: format!("file{slot}") }).unwrap();
 }
 
-async fn calls(session: &mut SmbSession, count: usize) -> Vec<CallReply> {
+async fn calls(session: &mut TestSession, count: usize) -> Vec<CallReply> {
     let mut replies = Vec::new();
     while replies.len() < count {
         poll_fn(|cx| session.poll_calls(cx, &mut replies)).await;
@@ -114,7 +114,7 @@ fn operations_in_flight_on_a_lost_channel_are_repeated_on_another_one() {
     });
 }
 
-async fn calls_of_lost(session: &mut SmbSession) -> ErrorClass {
+async fn calls_of_lost(session: &mut TestSession) -> ErrorClass {
     calls(session, 1).await.remove(0).reply.result.unwrap_err().class
 }
 

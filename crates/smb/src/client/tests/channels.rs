@@ -4,7 +4,7 @@ use super::*;
 use crate::wire::header::flags::REPLAY_OPERATION;
 
 /// A session with a second channel, and the server's side of both.
-pub(super) async fn two_channels(slots: usize) -> (SmbSession, FileRef, Server, Server) {
+pub(super) async fn two_channels(slots: usize) -> (TestSession, FileRef, Server, Server) {
     let (mut session, file, first) = pair(slots, 64, 1 << 20).await;
     let (mut other, _, second) = pair(slots, 64, 1 << 20).await;
     let channel = std::mem::replace(other.channels.primary(), unused_channel(slots).await);

@@ -16,7 +16,7 @@ fn key() -> SigningKey {
 }
 
 /// Makes a session signed and renewable.
-fn renewable(session: &mut SmbSession) {
+fn renewable(session: &mut TestSession) {
     let url = TargetUrl::parse("smb://alice@nas/share?auth=ntlm").unwrap();
     let options = SmbOptions::from_url(url, Secret::new("right")).unwrap();
     let negotiated = session.negotiated.clone();

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use sharebench_client_core::Multiplexed;
 use sharebench_model::{DataOp, ErrorClass, FileRef, IoPolicy, OpError, Reply, Slot, Stability};
 use sharebench_relay::Far;
 use sharebench_target::Session;
@@ -113,7 +114,9 @@ fn content(slot: u32, len: u32) -> Vec<u8> {
     (0..len).map(|at| (at.wrapping_mul(31) + slot * 7) as u8).collect()
 }
 
-async fn pair(slots: usize, credits: u16, piece: usize) -> (SmbSession, FileRef, Server) {
+type TestSession = Multiplexed<SmbSession>;
+
+async fn pair(slots: usize, credits: u16, piece: usize) -> (TestSession, FileRef, Server) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (server, _) = listener.accept().await.unwrap();
@@ -130,12 +133,12 @@ async fn pair(slots: usize, credits: u16, piece: usize) -> (SmbSession, FileRef,
         ..NegotiateResponse::default()
     };
     let buffers = SlotBuffers::new(slots, SLOT_BYTES as usize);
-    let mut session = SmbSession::new(
+    let mut session = Multiplexed::new(SmbSession::new(
         Channels::new(channel, buffers, Arc::default()),
         SharePaths::new(""),
         Negotiated::new(Offer::default(), &response),
         Far::default(),
-    );
+    ));
     let file = session
         .files
         .open(OpenFile { id: FileId { persistent: 1, volatile: 2 }, policy: IoPolicy::default() })
@@ -148,7 +151,7 @@ fn run<F: Future>(future: F) -> F::Output {
     runtime.block_on(async { tokio::time::timeout(Duration::from_secs(20), future).await.unwrap() })
 }
 
-async fn replies(session: &mut SmbSession, count: usize) -> Vec<Reply> {
+async fn replies(session: &mut TestSession, count: usize) -> Vec<Reply> {
     let mut replies = Vec::new();
     while replies.len() < count {
         poll_fn(|cx| session.poll_replies(cx, &mut replies)).await;
@@ -158,7 +161,7 @@ async fn replies(session: &mut SmbSession, count: usize) -> Vec<Reply> {
     replies
 }
 
-fn read(session: &mut SmbSession, slot: u32, file: FileRef, len: u32) {
+fn read(session: &mut TestSession, slot: u32, file: FileRef, len: u32) {
     session.submit(Slot(slot), DataOp::Read { file, offset: u64::from(slot) << 20, len });
 }
 
@@ -169,7 +172,7 @@ fn classes(replies: &[Reply]) -> Vec<ErrorClass> {
 /// Performs one READ of `len` bytes, which the server answers with the result of `reply`.
 fn one_read(
     len: u32,
-    protect: impl FnOnce(&mut SmbSession),
+    protect: impl FnOnce(&mut TestSession),
     reply: impl FnOnce(Header, Vec<u8>) -> Vec<u8>,
 ) -> (Result<u32, ErrorClass>, Vec<u8>) {
     run(async {

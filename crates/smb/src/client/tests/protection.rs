@@ -6,7 +6,7 @@ use super::*;
 fn requests_are_signed_and_replies_are_verified() {
     for algorithm in [SigningAlgorithm::HmacSha256, SigningAlgorithm::AesCmac, SigningAlgorithm::AesGmac] {
         let key = || SigningKey::new(algorithm, &KEY).unwrap();
-        let protect = |session: &mut SmbSession| {
+        let protect = |session: &mut TestSession| {
             session.channels.primary().security.signing = Some(key());
             session.channels.primary().security.sign_all = true;
         };
@@ -48,7 +48,7 @@ fn encrypted(message: &[u8], key: &SealingKey, session_id: u64) -> Vec<u8> {
 fn encrypted_sessions_accept_only_encrypted_messages_of_their_session() {
     for cipher in [Cipher::Aes128Ccm, Cipher::Aes128Gcm, Cipher::Aes256Ccm, Cipher::Aes256Gcm] {
         let key = |byte: u8| SealingKey::new(cipher, &vec![byte; cipher.key_len()]).unwrap();
-        let protect = |session: &mut SmbSession| {
+        let protect = |session: &mut TestSession| {
             session.channels.primary().session_id = 77;
             let encryption = MessageEncryption { session_id: 77, to_server: key(1), to_client: key(2) };
             session.channels.primary().security.encryption = Some(Arc::new(encryption));

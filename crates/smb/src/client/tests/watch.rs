@@ -36,7 +36,7 @@ async fn answer_echo(server: &mut Server) {
     server.send(&message(&answer(&request, NtStatus::SUCCESS), |out| Empty::default().encode(out))).await;
 }
 
-async fn call(session: &mut SmbSession, op: MetaOp) -> (Result<MetaYield, OpError>, u32) {
+async fn call(session: &mut TestSession, op: MetaOp) -> (Result<MetaYield, OpError>, u32) {
     let reply = session.call(op).await;
     (reply.result, reply.requests)
 }

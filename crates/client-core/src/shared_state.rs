@@ -16,13 +16,13 @@ use std::task::{Context, Poll};
 ///
 /// There is one owner, which has the state except within [`Self::lend`], and any number of borrowers, which have it only while
 /// they are polled within that. [`Self::wait`] and [`Self::pause`] of a borrower give the state back; those of the owner keep it.
-pub struct Lent<S> {
+pub struct SharedState<S> {
     held: Option<Box<S>>,
     place: Rc<Cell<Option<Box<S>>>>,
     owns: bool,
 }
 
-impl<S> Lent<S> {
+impl<S> SharedState<S> {
     /// The owner of a state.
     pub fn new(state: S) -> Self {
         Self { held: Some(Box::new(state)), place: Rc::default(), owns: true }
@@ -101,16 +101,16 @@ impl<S> Lent<S> {
     }
 }
 
-impl<S> std::fmt::Debug for Lent<S> {
+impl<S> std::fmt::Debug for SharedState<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lent").field("owns", &self.owns).finish_non_exhaustive()
+        f.debug_struct("SharedState").field("owns", &self.owns).finish_non_exhaustive()
     }
 }
 
 /// What happens if a holder is used outside of its turns, which would be a mistake of this crate's users.
 const NOT_ITS_TURN: &str = "the state is used in turns";
 
-impl<S> Deref for Lent<S> {
+impl<S> Deref for SharedState<S> {
     type Target = S;
 
     #[inline]
@@ -119,7 +119,7 @@ impl<S> Deref for Lent<S> {
     }
 }
 
-impl<S> DerefMut for Lent<S> {
+impl<S> DerefMut for SharedState<S> {
     #[inline]
     fn deref_mut(&mut self) -> &mut S {
         self.held.as_deref_mut().expect(NOT_ITS_TURN)
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn operations_take_turns_and_see_what_the_others_did() {
-        let mut owner = Lent::new(Vec::new());
+        let mut owner = SharedState::new(Vec::new());
         let worker = |name: u32| {
             let mut state = owner.borrower();
             async move {
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_owner_keeps_its_state_while_it_waits() {
-        let mut owner = Lent::new(0);
+        let mut owner = SharedState::new(0);
         let mut cx = Context::from_waker(Waker::noop());
         {
             let mut waiting = pin!(owner.wait(|state, _| {
