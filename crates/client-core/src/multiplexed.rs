@@ -5,14 +5,16 @@ use std::ops::{Deref, DerefMut};
 use std::task::{Context, Poll};
 use std::time::SystemTime;
 
+use sharebench_model::units::ByteSize;
 use sharebench_model::{
     DataOp, ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpStep, PolicyCount, Reply, Slot, TargetFacts,
     TcpReading, WireCount,
 };
-use sharebench_target::{CallReply, LocalBoxFuture, Session};
+use sharebench_target::{CallReply, LocalBoxFuture, Session, SessionSpec, UrlPart};
 use tokio::net::TcpStream;
 
 use crate::calls_in_flight::{AwaitedReplies, CallsInFlight};
+use crate::dial::DialError;
 use crate::shared_state::SharedState;
 use crate::slot_payloads::{SlotPayload, TransferLimit};
 
@@ -23,6 +25,23 @@ pub struct TransferLimits {
     pub read: TransferLimit,
     /// Limit of a WRITE.
     pub write: TransferLimit,
+}
+
+impl TransferLimits {
+    /// Compares the records of a new session with the limits, because records are never split.
+    ///
+    /// # Errors
+    /// A record is larger than what one request can carry.
+    pub fn check(self, spec: &SessionSpec) -> Result<(), DialError> {
+        for TransferLimit { name, max } in [self.read, self.write] {
+            if spec.slot_bytes > max {
+                let [record, max] = [spec.slot_bytes, max].map(|bytes| ByteSize(bytes.into()));
+                let detail = format!("record size {record} exceeds the server's {name} {max}");
+                return Err(DialError::new(UrlPart::Share, ErrorClass::Unsupported, detail));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Replies that have arrived, and those that are awaited.

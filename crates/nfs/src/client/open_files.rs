@@ -7,8 +7,8 @@ use sharebench_model::{
     ErrorClass, Fact, FileRef, IoPolicy, OpError, OpStep, PolicyCount, Stability, TargetFacts,
 };
 
-use crate::client::calls::ExpectedReply;
-use crate::client::replies::ReplyContent;
+use crate::client::rpc::calls::ExpectedReply;
+use crate::client::rpc::replies::ReplyContent;
 use crate::protocol::StableHow;
 use crate::results::WriteVerifier;
 

@@ -8,11 +8,12 @@ use sharebench_client_core::{DialError, Multiplexed, connect_first, resolve};
 use sharebench_model::ErrorClass;
 use sharebench_target::{LoginPhase, Session, SessionSpec, UrlPart};
 
-use crate::client::dial::connect;
-use crate::client::gss_login::open_channel;
-use crate::client::mounting::{NFS_PORT, open_mounted};
 use crate::client::options::{NfsOptions, Version};
-use crate::client::session::NfsSession;
+use crate::client::rpc::dial::connect;
+use crate::client::rpc::gss_login::open_channel;
+use crate::client::rpc::port_lookup::NFS_PORT;
+use crate::client::v3::NfsSession;
+use crate::client::v3::mounting::open_mounted;
 use crate::client::v4::{self, Nfs4Session};
 
 /// The minor versions in the order in which `vers=auto` tries them.

@@ -7,7 +7,7 @@ use sharebench_gss::{Identity, SharedCredential, TicketPool};
 use sharebench_relay::{FAR_OPTION, Far};
 use sharebench_target::{TargetUrl, UrlError};
 
-use crate::client::transport::TlsRoute;
+use crate::client::rpc::transport::TlsRoute;
 use crate::client::v4::DelegationCounts;
 use crate::exports::AUTH_SYS;
 use crate::port_mapper::Transport;

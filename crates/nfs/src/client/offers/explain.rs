@@ -11,8 +11,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::mounts;
 use super::versions::{VersionOffers, call_each};
-use crate::client::mounting::{Ports, find_ports};
 use crate::client::options::{NfsOptions, Route, Version};
+use crate::client::rpc::port_lookup::{Ports, find_ports};
 use crate::incompatibility::Incompatibility;
 
 /// Returns the error with the incompatibility in words if the server shows one within `limit`, and the same error

@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use sharebench_model::ErrorClass;
 use tokio::time::{Instant, timeout_at};
 
-use crate::client::dial::Service;
 use crate::client::options::{NfsOptions, Route};
+use crate::client::rpc::dial::Service;
 use crate::exports::{Export, get_exports};
 use crate::mount::{EXPORT, MNT, UMNT, candidates, get_mounted, put_path};
 use crate::port_mapper::{DUMP, Registration, get_registrations};

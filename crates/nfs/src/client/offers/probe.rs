@@ -14,8 +14,8 @@ use super::mounts::{self, MountFindings};
 use super::rows;
 use super::session::{self, SessionFindings};
 use super::versions::{self, VersionOffers};
-use crate::client::mounting::{Ports, find_ports};
 use crate::client::options::{NfsOptions, Xprtsec};
+use crate::client::rpc::port_lookup::{Ports, find_ports};
 use crate::incompatibility::Incompatibility;
 use crate::port_mapper::Registration;
 

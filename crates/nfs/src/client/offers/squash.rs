@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use crate::attributes::{FileAttributes, skip_optional};
-use crate::client::dial::Service;
 use crate::client::options::Route;
+use crate::client::rpc::dial::Service;
 use crate::protocol::{FileHandle, NFS_PROGRAM, NFS_VERSION, Procedure};
 use crate::results::get_status;
 use crate::rpc::AuthSys;

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use sharebench_model::OpError;
 use tokio::time::{Instant, timeout_at};
 
-use crate::client::dial::Service;
 use crate::client::options::{NfsOptions, Route};
+use crate::client::rpc::dial::Service;
 use crate::compound::{COMPOUND, NFS4_VERSION, offers_minor_version, put_root_selection};
 use crate::protocol::{MOUNT_PROGRAM, NFS_PROGRAM};
 use crate::rpc::Rejection;

@@ -6,10 +6,10 @@ use sharebench_client_core::DialError;
 use sharebench_model::{OpError, WireCount};
 use sharebench_target::UrlPart;
 
-use crate::client::dial::{Service, connect};
-use crate::client::link::Link;
 use crate::client::options::Route;
-use crate::client::protected_call::ProtectedCall;
+use crate::client::rpc::dial::{Service, connect};
+use crate::client::rpc::link::Link;
+use crate::client::rpc::protected_call::ProtectedCall;
 use crate::client::v4::compound::{Compound, Results};
 use crate::client::v4::session::Nfs4State;
 use crate::protocol::NFS_PROGRAM;

@@ -5,7 +5,6 @@
 
 use std::collections::VecDeque;
 
-use crate::client::v4::session::Nfs4State;
 use crate::rpc::{CallError, CallHeader, Rejection, put_success};
 use crate::v4::callback::{
     CALLBACK_COMPOUND, CALLBACK_NULL, CallbackGetAttr, CallbackHead, CallbackOperation, CallbackSequence,
@@ -54,25 +53,8 @@ impl CallbackSlot {
     }
 }
 
-impl Nfs4State {
-    /// Answers the calls of the server that have arrived. True if there was one.
-    pub(crate) fn answer_callbacks(&mut self) -> bool {
-        let mut answered = false;
-        while let Some((at, record)) = self.channel.take_callback() {
-            answered = true;
-            let session = self.slots.as_ref().map(|slots| slots.session);
-            let mut reply = Writer::default();
-            // What is no call at all has no reply.
-            if answer(&record, session, &mut self.callback_slot, &mut reply).is_ok() {
-                self.channel.answer_callback(at, |writer| writer.raw(reply.as_slice()));
-            }
-        }
-        answered
-    }
-}
-
 /// Encodes the reply to a call of the server.
-fn answer(
+pub(crate) fn answer(
     record: &[u8],
     session: Option<SessionId>,
     slot: &mut CallbackSlot,

@@ -2,7 +2,7 @@
 
 use sharebench_model::OpError;
 
-use crate::client::replies::undecodable;
+use crate::client::rpc::replies::undecodable;
 use crate::client::v4::slots::Position;
 use crate::v4::bitmap::Bitmap;
 use crate::v4::compound::{CallHead, CountedItems, ReplyHead};

@@ -5,9 +5,10 @@ use std::task::Context;
 use sharebench_client_core::connection_error;
 use sharebench_model::{DataOp, OpError, Reply, Slot};
 
-use crate::client::calls::ExpectedReply;
 use crate::client::open_files::stable_how;
-use crate::client::replies::Completion;
+use crate::client::rpc::calls::ExpectedReply;
+use crate::client::rpc::replies::Completion;
+use crate::client::v4::callbacks;
 use crate::client::v4::compound::{Compound, Sequencing};
 use crate::client::v4::recovery::{Step, step_after};
 use crate::client::v4::session::{Nfs4State, Pending};
@@ -147,6 +148,21 @@ impl Nfs4State {
             replies.push(Reply { slot: Slot(index as u32), result: Err(error.clone()), requests });
         }
         false
+    }
+
+    /// Answers the calls of the server that have arrived. True if there was one.
+    fn answer_callbacks(&mut self) -> bool {
+        let mut answered = false;
+        while let Some((at, record)) = self.channel.take_callback() {
+            answered = true;
+            let session = self.slots.as_ref().map(|slots| slots.session);
+            let mut reply = Writer::default();
+            // What is no call at all has no reply.
+            if callbacks::answer(&record, session, &mut self.callback_slot, &mut reply).is_ok() {
+                self.channel.answer_callback(at, |writer| writer.raw(reply.as_slice()));
+            }
+        }
+        answered
     }
 
     fn send_orphans(&mut self) -> bool {

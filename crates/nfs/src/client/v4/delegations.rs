@@ -1,54 +1,14 @@
 //! Delegations of versions 4.1 and 4.2: files that are opened with one, and its return when the server recalls it.
 
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 
-use sharebench_model::{CacheRight, Fact, FileRef, IoPolicy, MetaYield, OpError, OpenHow, TargetFacts};
+use sharebench_model::{CacheRight, FileRef, IoPolicy, MetaYield, OpError, OpenHow};
 
-use crate::client::v4::metadata::{OpenedAs, Wish};
+use crate::client::v4::names::{OpenedAs, Wish};
 use crate::client::v4::session::Nfs4Session;
-use crate::v4::data::{FileHandle4, StateId};
+use crate::client::v4::states::HeldDelegation;
 use crate::v4::open::{DENY_NONE, WANT_READ_DELEGATION};
-
-/// The delegation of the file that was opened last with the wish for one.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct HeldDelegation {
-    file: FileRef,
-    handle: FileHandle4,
-    state: StateId,
-}
-
-/// What became of the wishes for delegations of all sessions of a target.
-#[derive(Debug, Default)]
-pub(crate) struct DelegationCounts {
-    wanted: AtomicU64,
-    granted: AtomicU64,
-    recalled: AtomicU64,
-}
-
-impl DelegationCounts {
-    /// A server answered an open with the wish for a delegation.
-    fn wanted(&self, is_granted: bool) {
-        self.wanted.fetch_add(1, Ordering::Relaxed);
-        self.granted.fetch_add(u64::from(is_granted), Ordering::Relaxed);
-    }
-
-    /// A delegation that the server had recalled is returned.
-    fn recalled(&self) {
-        self.recalled.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Adds the facts of sessions that have wanted delegations, such as `delegations_granted: 10 of 12`.
-    pub(crate) fn add_facts(&self, facts: &mut TargetFacts) {
-        let [wanted, granted, recalled] =
-            [&self.wanted, &self.granted, &self.recalled].map(|count| count.load(Ordering::Relaxed));
-        if wanted > 0 {
-            facts.state(Fact::DelegationsGranted, format!("{granted} of {wanted}"));
-            facts.state(Fact::DelegationsRecalled, recalled.to_string());
-        }
-    }
-}
 
 impl Nfs4Session {
     /// OPEN for reading with the wish for a delegation (RFC 8881, 18.16.3). Callbacks of version 4.0 need a connection from the

@@ -1,8 +1,8 @@
 //! Replies of NFSv4 to operations on file data: SEQUENCE, PUTFH and the operation.
 
-use crate::client::calls::ExpectedReply;
-use crate::client::dialect::{Dialect, Outcome, Places, Verdict};
-use crate::client::replies::ReplyContent;
+use crate::client::rpc::calls::ExpectedReply;
+use crate::client::rpc::dialect::{Dialect, Outcome, Places, Verdict};
+use crate::client::rpc::replies::ReplyContent;
 use crate::v4::compound::{NFS4_VERSION, OK, ReplyHead};
 use crate::v4::data::{Committed, ReadHead, Written};
 use crate::v4::item::Item;

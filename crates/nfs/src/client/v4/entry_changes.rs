@@ -2,7 +2,8 @@
 
 use sharebench_model::{MetaYield, OpError};
 
-use crate::client::metadata::split;
+use crate::client::directory_walk::DirectoryWalk;
+use crate::client::paths::split;
 use crate::client::v4::compound::Compound;
 use crate::client::v4::requests::{Caller, Request};
 use crate::client::v4::session::Nfs4Session;

@@ -3,19 +3,18 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use sharebench_client_core::DialError;
+use sharebench_client_core::{Connection, DialError};
 use sharebench_model::{ErrorClass, Fact, OpError, TargetFacts};
 use sharebench_target::{LocalBoxFuture, LoginPhase, SessionSpec, UrlPart};
 
-use crate::client::channel::{Channel, LastLoss};
-use crate::client::dial::random;
 use crate::client::directories::Directories;
-use crate::client::mounting::{add_tls_facts, check_limits};
 use crate::client::options::NfsOptions;
+use crate::client::rpc::channel::{Channel, LastLoss};
+use crate::client::rpc::dial::random;
 use crate::client::v4::binding::Binding;
 use crate::client::v4::callbacks::{CALLBACK_PROGRAM, CallbackSlot};
 use crate::client::v4::dialect::V4;
-use crate::client::v4::metadata::{required, to_handle};
+use crate::client::v4::names::{required, to_handle};
 use crate::client::v4::requests::Request;
 use crate::client::v4::session::Nfs4Session;
 use crate::client::v4::slots::SlotTable;
@@ -80,7 +79,7 @@ pub(crate) async fn open_session(
     session.limits = limits_of(&granted, limits);
     session.recovery.lease = Some(lease);
     if !spec.allow_split {
-        check_limits(&session.limits, ("maxread", "maxwrite"), spec)?;
+        session.limits().check(spec)?;
     }
     session.facts = facts(&mut session, &granted, lease);
     reached(LoginPhase::Opened);
@@ -133,7 +132,7 @@ fn facts(session: &mut Nfs4Session, granted: &Granted, lease: Duration) -> Targe
     if contexts > 0 {
         facts.state(Fact::SecContexts, contexts.to_string());
     }
-    add_tls_facts(&session.channel, options, &mut facts);
+    session.channel.add_tls_facts(&options.route, &mut facts);
     options.route.far.add_fact(&mut facts);
     facts
 }

@@ -42,7 +42,7 @@ impl Nfs4Session {
         let selected = self.options.flavor();
         if flavors.contains(&selected) {
             // It accepts these credentials, but not over this connection.
-            let xprtsec = if self.channel.tls().is_some() { "mtls" } else { "tls" };
+            let xprtsec = if self.channel.has_tls() { "mtls" } else { "tls" };
             return Incompatibility::NeedsTls { export, xprtsec }.into();
         }
         Incompatibility::Flavors { export, selected, flavors }.into()

@@ -7,22 +7,13 @@ use sharebench_model::{FileRef, OpError};
 
 use crate::client::v4::compound::Compound;
 use crate::client::v4::requests::{Caller, Request};
-use crate::client::v4::session::{Nfs4Session, OpenState};
+use crate::client::v4::session::Nfs4Session;
+use crate::client::v4::states::{LockState, OpenState};
 use crate::v4::data::StateId;
 use crate::v4::item::Opaque;
 use crate::v4::lock::{KnownLocker, Lock, LockKind, Locker, NewLocker, Unlock};
 use crate::v4::open::StateOwner;
 use crate::v4::operation::Operation;
-
-/// The locks of an open file: their owner, and the state by which the server knows them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LockState {
-    /// Its sequence number is that of [`super::owners::Owners`].
-    owner: u32,
-    state: StateId,
-    /// Ranges that are locked.
-    held: u32,
-}
 
 /// Length of a range without an end (RFC 8881, 18.10.3).
 const TO_THE_END: u64 = u64::MAX;

@@ -3,7 +3,7 @@
 //! [`establish`] opens a session: client id, session, the walk from the pseudo root; [`flavors`] explains
 //! a rejected security flavor. [`session`] is what the engine
 //! drives; [`data`] encodes its READs, WRITEs and COMMITs and decides what each reply means for the slot of the call, which
-//! [`slots`] keeps. [`compound`] builds calls and reads results, [`requests`] performs them one at a time for [`metadata`]
+//! [`slots`] keeps. [`compound`] builds calls and reads results, [`requests`] performs them one at a time for [`names`]
 //! and [`listing`]; [`whole_file`] reads small files by one call, and [`locks`] locks ranges of open files. [`recovery`] repeats what the server postponed and connects again, [`binding`] opens further
 //! connections, [`callbacks`] answers the server, and [`delegations`] returns what it recalls.
 
@@ -11,6 +11,7 @@ mod binding;
 mod callbacks;
 mod compound;
 mod data;
+mod delegation_counts;
 mod delegations;
 mod dialect;
 mod entry_changes;
@@ -20,7 +21,7 @@ mod flavors;
 mod forgotten_tests;
 mod listing;
 mod locks;
-mod metadata;
+mod names;
 mod owners;
 #[cfg(test)]
 mod port_hint_tests;
@@ -33,12 +34,13 @@ mod requests;
 mod session;
 mod slots;
 mod sparse_read;
+mod states;
 #[cfg(test)]
 mod tests;
 mod whole_file;
 #[cfg(test)]
 mod whole_file_tests;
 
-pub(crate) use delegations::DelegationCounts;
+pub(crate) use delegation_counts::DelegationCounts;
 pub(crate) use establish::open_session;
 pub(crate) use session::Nfs4Session;

@@ -10,9 +10,9 @@ use sharebench_model::{OpError, WireCount};
 use sharebench_target::LocalBoxFuture;
 use tokio::time::Sleep;
 
-use crate::client::calls::ExpectedReply;
-use crate::client::dialect::Verdict;
-use crate::client::link::Link;
+use crate::client::rpc::calls::ExpectedReply;
+use crate::client::rpc::dialect::Verdict;
+use crate::client::rpc::link::Link;
 use crate::client::v4::binding::Binding;
 use crate::client::v4::compound::Compound;
 use crate::client::v4::session::Nfs4State;

@@ -6,8 +6,8 @@ use std::task::Poll;
 use sharebench_client_core::{connection_error, submit_error};
 use sharebench_model::{OpError, OpStep};
 
-use crate::client::calls::ExpectedReply;
-use crate::client::dialect::Verdict;
+use crate::client::rpc::calls::ExpectedReply;
+use crate::client::rpc::dialect::Verdict;
 use crate::client::v4::compound::{Compound, Encoded, Results, reply_head};
 use crate::client::v4::recovery::{MAX_RETRY_DELAY, MIN_RETRY_DELAY, Step, step_after};
 use crate::client::v4::session::{Nfs4Session, Nfs4State};

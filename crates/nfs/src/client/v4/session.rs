@@ -17,37 +17,25 @@ use sharebench_model::{
 use sharebench_target::SessionSpec;
 use tokio::net::TcpStream;
 
-use crate::client::channel::Channel;
-use crate::client::dialect::Verdict;
 use crate::client::directories::Directories;
-use crate::client::gss_login::log_out;
+use crate::client::directory_walk::Listing;
 use crate::client::open_files::OpenFiles;
 use crate::client::options::NfsOptions;
-use crate::client::replies::Completion;
+use crate::client::rpc::channel::Channel;
+use crate::client::rpc::dialect::Verdict;
+use crate::client::rpc::gss_login::log_out;
+use crate::client::rpc::replies::Completion;
 use crate::client::v4::callbacks::CallbackSlot;
-use crate::client::v4::delegations::HeldDelegation;
 use crate::client::v4::dialect::V4;
-use crate::client::v4::listing::Listing;
-use crate::client::v4::locks::LockState;
 use crate::client::v4::owners::Owners;
 use crate::client::v4::recovery::Recovery;
 use crate::client::v4::slots::{Position, SlotTable};
-use crate::client::v4::sparse_read::SparseReads;
+use crate::client::v4::states::{HeldDelegation, OpenState, SparseReads};
 use crate::results::FsInfo;
-use crate::v4::data::{FileHandle4, StateId};
+use crate::v4::data::FileHandle4;
 
 /// How long to wait for the end of the session at the server.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// An open file: its handle, the state of its open, and the owner of the open.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct OpenState {
-    pub(crate) handle: FileHandle4,
-    pub(crate) state: StateId,
-    pub(crate) owner: u32,
-    /// Its locks; none before the first one.
-    pub(crate) locks: Option<LockState>,
-}
 
 /// The operation of a slot while it is in flight or waits.
 #[derive(Debug, Clone, Copy)]
@@ -124,7 +112,7 @@ pub(crate) struct Nfs4State {
     pub(crate) facts: TargetFacts,
     pub(crate) options: NfsOptions,
     pub(crate) address: SocketAddr,
-    pub(crate) listing: Option<Listing>,
+    pub(crate) listing: Option<Listing<FileHandle4>>,
     /// How often the server had forgotten the client while nothing was open.
     pub(crate) replaced: u32,
     /// True while the client becomes known to the server. A server that forgets it meanwhile would be asked without end,

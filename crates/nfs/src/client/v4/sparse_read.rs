@@ -6,7 +6,8 @@ use sharebench_model::{ErrorClass, FileRef, OpError, WireCount};
 
 use crate::client::v4::compound::Compound;
 use crate::client::v4::requests::{Caller, Request};
-use crate::client::v4::session::{Nfs4Session, OpenState};
+use crate::client::v4::session::Nfs4Session;
+use crate::client::v4::states::{OpenState, SparseReads};
 use crate::client::v4::whole_file::keep_data;
 use crate::v4::data::Read;
 use crate::v4::item::Item;
@@ -14,18 +15,6 @@ use crate::v4::operation::Operation;
 use crate::v4::sparse::{Content, Found, Seek, Segment, SegmentsHead};
 use crate::v4::status::Nfs4Status;
 use crate::xdr::{Reader, XdrError};
-
-/// How a session reads files with holes: what the server has not rejected yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum SparseReads {
-    /// `READ_PLUS`, whose reply contains data and holes.
-    #[default]
-    Segments,
-    /// SEEK for the next hole and the next data, and READ between them.
-    Seeks,
-    /// The server has neither.
-    Whole,
-}
 
 /// Bytes of a range that a reply covered, and how many of them were transferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

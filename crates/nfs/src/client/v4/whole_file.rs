@@ -3,7 +3,8 @@
 use sharebench_client_core::submit_error;
 use sharebench_model::{OpError, Slot, WireCount};
 
-use crate::client::metadata::split;
+use crate::client::directory_walk::DirectoryWalk;
+use crate::client::paths::split;
 use crate::client::v4::compound::Results;
 use crate::client::v4::recovery::{MAX_RETRY_DELAY, MIN_RETRY_DELAY};
 use crate::client::v4::requests::{Caller, Request};

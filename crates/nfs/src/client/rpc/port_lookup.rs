@@ -5,14 +5,18 @@ use std::net::{IpAddr, SocketAddr};
 use sharebench_client_core::DialError;
 use sharebench_model::{ErrorClass, OpError};
 
-use crate::client::dial::{PORTMAP_PORT, Service};
-use crate::client::options::Route;
+use crate::client::options::{NfsOptions, Route};
+use crate::client::rpc::dial::{PORTMAP_PORT, Service};
 use crate::port_mapper::{
     GETADDR, GETPORT, Transport, get_port, get_universal_port, put_address_query, put_mapping,
 };
-use crate::protocol::{PORTMAP_PROGRAM, PORTMAP_VERSION};
+use crate::protocol::{
+    MOUNT_PROGRAM, MOUNT_VERSION, NFS_PROGRAM, NFS_VERSION, PORTMAP_PROGRAM, PORTMAP_VERSION,
+};
 use crate::rpc::Rejection;
 
+/// The registered port of NFS (RFC 1813, 2.1).
+pub(crate) const NFS_PORT: u16 = 2049;
 /// The version of rpcbind to begin with.
 const HIGHEST: u32 = 4;
 
@@ -81,6 +85,43 @@ fn lower(version: u32, rejection: Rejection) -> Option<u32> {
         _ => return None,
     };
     (next >= PORTMAP_VERSION).then_some(next)
+}
+
+/// The ports of the two programs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ports {
+    pub(crate) nfs: u16,
+    pub(crate) mount: u16,
+}
+
+impl Ports {
+    /// The ports of the URL and, where it has none, those of servers without a port mapper: NFS at its registered port, and
+    /// MOUNT at the port of NFS.
+    pub(crate) fn without_port_mapper(options: &NfsOptions) -> Self {
+        let nfs = options.port.unwrap_or(NFS_PORT);
+        Self { nfs, mount: options.mount_port.unwrap_or(nfs) }
+    }
+}
+
+/// Queries the port mapper for the ports that the URL does not state. Without a port mapper NFS is at its registered
+/// port, and MOUNT at the port of NFS, as on servers with a single port.
+pub(crate) async fn find_ports(host: IpAddr, options: &NfsOptions) -> Ports {
+    let mut nfs = options.port;
+    let mut mount = options.mount_port;
+    if (nfs.is_none() || mount.is_none())
+        && let Ok(mut lookup) = PortLookup::connect(host, &options.route).await
+    {
+        let transport = options.route.transport();
+        if nfs.is_none() {
+            nfs = lookup.port(NFS_PROGRAM, NFS_VERSION, transport).await;
+        }
+        if mount.is_none() {
+            mount = lookup.port(MOUNT_PROGRAM, MOUNT_VERSION, transport).await;
+        }
+    }
+    let usual = Ports::without_port_mapper(options);
+    let nfs = nfs.unwrap_or(usual.nfs);
+    Ports { nfs, mount: mount.unwrap_or(nfs) }
 }
 
 #[cfg(test)]

@@ -7,19 +7,19 @@ use std::task::{Context, Poll};
 
 use sharebench_client_core::{GatherBuffer, connection_error, tcp_reading};
 use sharebench_gss::ProtectionError;
-use sharebench_model::{OpError, TcpReading, WireCount};
-use sharebench_tls::TlsStream;
+use sharebench_model::{Fact, OpError, TargetFacts, TcpReading, WireCount};
 use tokio::net::TcpStream;
 
-use crate::client::calls::{Calls, ExpectedReply};
-use crate::client::connection::Connection;
-use crate::client::datagrams::DatagramCounts;
-use crate::client::dialect::{Dialect, Places, Verdict};
-use crate::client::link::Link;
-use crate::client::protected_call::{CallHead, ProtectedCall};
-use crate::client::receiver::Receiver;
-use crate::client::replies::{Completion, ReplyContent};
-use crate::client::security::ClientSecurity;
+use crate::client::options::Route;
+use crate::client::rpc::calls::{Calls, ExpectedReply};
+use crate::client::rpc::connection::Connection;
+use crate::client::rpc::datagrams::DatagramCounts;
+use crate::client::rpc::dialect::{Dialect, Places, Verdict};
+use crate::client::rpc::link::Link;
+use crate::client::rpc::protected_call::{CallHead, ProtectedCall};
+use crate::client::rpc::receiver::Receiver;
+use crate::client::rpc::replies::{Completion, ReplyContent};
+use crate::client::rpc::security::ClientSecurity;
 use crate::protocol::NFS_PROGRAM;
 use crate::record::{begin_record, end_record};
 use crate::rpc::{AuthSys, CallTemplate};
@@ -221,9 +221,19 @@ impl<D: Dialect> Channel<D> {
         self.connections.first()?.link.local_addr()
     }
 
-    /// The first connection under TLS; none without TLS.
-    pub(crate) fn tls(&self) -> Option<&TlsStream> {
-        self.connections.first()?.link.tls()
+    /// True if TLS protects the connections.
+    pub(crate) fn has_tls(&self) -> bool {
+        self.connections.first().is_some_and(|connection| connection.link.tls().is_some())
+    }
+
+    /// Adds the facts of connections that TLS protects.
+    pub(crate) fn add_tls_facts(&self, route: &Route, facts: &mut TargetFacts) {
+        let tls = self.connections.first().and_then(|connection| connection.link.tls());
+        if let (Some(requested), Some(tls)) = (&route.tls, tls) {
+            facts.state(Fact::Xprtsec, requested.requested.name());
+            facts.state(Fact::TlsCipher, tls.cipher());
+            facts.state(Fact::TlsProtocol, tls.protocol().unwrap_or_else(|| "none".to_owned()));
+        }
     }
 
     /// Returns the memory that only calls need. If a call is in flight, it does nothing and returns false.

@@ -9,7 +9,7 @@ use sharebench_tls::{Stream, TlsStream};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use crate::client::datagrams::Datagrams;
+use crate::client::rpc::datagrams::Datagrams;
 
 /// The carrier of a connection. Both kinds are read and written as a stream of records with fragment headers.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use sharebench_client_core::connection_error::protocol_violation;
 use sharebench_model::{ErrorClass, OpError, OpStep};
 
-use crate::client::calls::{Calls, ExpectedReply};
-use crate::client::dialect::{Dialect, Outcome, Places, Verdict};
+use crate::client::rpc::calls::{Calls, ExpectedReply};
+use crate::client::rpc::dialect::{Dialect, Outcome, Places, Verdict};
 use crate::results::{WriteVerifier, Written};
 use crate::rpc::{Rejection, get_reply, is_call};
 use crate::xdr::{Reader, XdrError};

@@ -10,12 +10,12 @@ use sharebench_gss::{Encryption, Protection, Role, TokenKeys};
 use sharebench_tls::Stream;
 use tokio::net::TcpStream;
 
-use crate::client::calls::ExpectedReply;
-use crate::client::channel::{Channel, LastLoss};
-use crate::client::dialect::V3;
-use crate::client::link::Link;
-use crate::client::protected_call::EstablishedContext;
-use crate::client::security::ClientSecurity;
+use crate::client::rpc::calls::ExpectedReply;
+use crate::client::rpc::channel::{Channel, LastLoss};
+use crate::client::rpc::link::Link;
+use crate::client::rpc::protected_call::EstablishedContext;
+use crate::client::rpc::security::ClientSecurity;
+use crate::client::v3::V3;
 use crate::record::{NextRecord, begin_record, end_record, next_record};
 use crate::rpcsec::{GSS_FLAVOR, Service, put_body};
 use crate::xdr::Writer;

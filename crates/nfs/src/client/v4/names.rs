@@ -4,12 +4,14 @@ use sharebench_model::{
     ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
 };
 
-use crate::client::metadata::{DIRECTORY_MODE, FILE_MODE, check_name, split};
+use crate::client::directory_walk::DirectoryWalk;
 use crate::client::open_files::OpenFile;
+use crate::client::paths::{DIRECTORY_MODE, FILE_MODE, check_name, split};
 use crate::client::target::check_policy;
 use crate::client::v4::compound::Compound;
 use crate::client::v4::requests::{Caller, Request};
-use crate::client::v4::session::{Nfs4Session, OpenState};
+use crate::client::v4::session::Nfs4Session;
+use crate::client::v4::states::OpenState;
 use crate::v4::attribute_types::FileType;
 use crate::v4::attributes::{Attributes, SetAttributes};
 use crate::v4::bitmap::Bitmap;
@@ -24,7 +26,6 @@ use crate::v4::open::{
     RESULT_CONFIRM, SHARE_BOTH, SHARE_READ, StateOwner, WANT_NO_DELEGATION,
 };
 use crate::v4::operation::Operation;
-use crate::v4::status::Nfs4Status;
 
 /// `type` and `size`.
 pub(crate) const KIND_AND_SIZE: Bitmap = Bitmap::of(&[1, 4]);
@@ -163,24 +164,6 @@ impl Nfs4Session {
         let FileAttributes { attributes } = results.get(Operation::GetAttr)?;
         let kind = required(attributes.kind, "type")?;
         Ok((handle, kind, attributes.size.unwrap_or(0)))
-    }
-
-    /// Walks to a directory, from the nearest known one.
-    pub(crate) async fn directory(&mut self, path: &str) -> Result<FileHandle4, OpError> {
-        let (mut handle, rest) = self.directories.nearest(path);
-        let mut known = path.len() - rest.len();
-        for name in rest.split('/').filter(|_| !rest.is_empty()) {
-            let (found, kind, _) = self.lookup(handle, name).await?;
-            if kind != FileType::Directory {
-                let detail = format!("'{name}' is not a directory but {}", kind.name());
-                return Err(OpError { detail, ..Nfs4Status::Notdir.failure("LOOKUP") });
-            }
-            handle = found;
-            let end = known + name.len();
-            self.directories.insert(&path[..end], handle);
-            known = end + 1;
-        }
-        Ok(handle)
     }
 
     async fn stat(&mut self, path: &str) -> Result<Stat, OpError> {

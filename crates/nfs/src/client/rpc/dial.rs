@@ -12,11 +12,11 @@ use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream, UdpSocket};
 
-use crate::client::datagrams::Datagrams;
-use crate::client::link::Link;
 use crate::client::options::Route;
-use crate::client::protected_call::{CallHead, ProtectedCall};
-use crate::client::replies::{rejected, undecodable};
+use crate::client::rpc::datagrams::Datagrams;
+use crate::client::rpc::link::Link;
+use crate::client::rpc::protected_call::{CallHead, ProtectedCall};
+use crate::client::rpc::replies::{rejected, undecodable};
 use crate::protocol::{
     MAX_PATH_BYTES, MOUNT_PROGRAM, MOUNT_VERSION, NFS_PROGRAM, PORTMAP_PROGRAM, PORTMAP_VERSION,
 };

@@ -9,11 +9,11 @@ use sharebench_model::{OpError, WireCount};
 use sharebench_tls::{Stream, TlsStream};
 use tokio::io::AsyncWrite as _;
 
-use crate::client::calls::Calls;
-use crate::client::dialect::{Dialect, Places};
-use crate::client::link::Link;
-use crate::client::receiver::Receiver;
-use crate::client::replies::Completion;
+use crate::client::rpc::calls::Calls;
+use crate::client::rpc::dialect::{Dialect, Places};
+use crate::client::rpc::link::Link;
+use crate::client::rpc::receiver::Receiver;
+use crate::client::rpc::replies::Completion;
 use crate::xdr::{Writer, padding};
 
 /// A connected link with its send queue and its receiver. The calls belong to the channel.

@@ -8,10 +8,10 @@ use sharebench_target::UrlPart;
 use sharebench_tls::{ClientTls, Stream, TlsError};
 use tokio::net::TcpStream;
 
-use crate::client::dial::Service;
-use crate::client::link::Link;
 use crate::client::options::Xprtsec;
-use crate::client::replies::undecodable;
+use crate::client::rpc::dial::Service;
+use crate::client::rpc::link::Link;
+use crate::client::rpc::replies::undecodable;
 use crate::protocol::{MOUNT_PROGRAM, MOUNT_VERSION, NFS_PROGRAM};
 use crate::rpc::{AUTH_NONE, AUTH_TLS, CallTemplate, Rejection, STARTTLS, VerifiedReply};
 use crate::xdr::{Reader, Writer};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use sharebench_gss::ProtectionError;
 
-use crate::client::protected_call::{CallHead, EstablishedContext, ProtectedCall};
+use crate::client::rpc::protected_call::{CallHead, EstablishedContext, ProtectedCall};
 use crate::rpc::is_call;
 use crate::rpcsec::{GssProcedure, MAX_SEQUENCE, SecurityError, Service};
 use crate::xdr::Writer;

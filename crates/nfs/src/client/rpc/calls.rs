@@ -3,7 +3,7 @@
 use sharebench_client_core::{MIN_DIRECT_BYTES, RequestTable, TrackedRequest};
 use sharebench_model::Stability;
 
-use crate::client::security::ClientSecurity;
+use crate::client::rpc::security::ClientSecurity;
 use crate::rpcsec::SecurityError;
 
 /// What the reply to a call has to contain.

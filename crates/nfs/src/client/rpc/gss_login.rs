@@ -10,14 +10,14 @@ use sharebench_gss::{GssError, Initiator, Service as Principal, SharedCredential
 use sharebench_model::{ErrorClass, OpError, OpStep};
 use sharebench_target::UrlPart;
 
-use crate::client::channel::Channel;
-use crate::client::dial::{Service, connect, random};
-use crate::client::dialect::Dialect;
-use crate::client::link::Link;
 use crate::client::options::NfsOptions;
-use crate::client::protected_call::EstablishedContext;
-use crate::client::replies::{rejected, undecodable};
-use crate::client::security::{ClientSecurity, Renew, contexts_for, deliver};
+use crate::client::rpc::channel::Channel;
+use crate::client::rpc::dial::{Service, connect, random};
+use crate::client::rpc::dialect::Dialect;
+use crate::client::rpc::link::Link;
+use crate::client::rpc::protected_call::EstablishedContext;
+use crate::client::rpc::replies::{rejected, undecodable};
+use crate::client::rpc::security::{ClientSecurity, Renew, contexts_for, deliver};
 use crate::protocol::NFS_PROGRAM;
 use crate::rpc::{CallTemplate, Rejection, ReplyVerifier, VerifiedReply};
 use crate::rpcsec::{GSS_FLAVOR, GssCredential, GssProcedure, InitResult, Service as Protected};

@@ -9,10 +9,10 @@ use sharebench_model::OpError;
 use sharebench_tls::TlsStream;
 use tokio::io::{AsyncRead, ReadBuf};
 
-use crate::client::calls::{Calls, ExpectedReply};
-use crate::client::datagrams::Datagrams;
-use crate::client::dialect::{Dialect, Places};
-use crate::client::replies::{Completion, Received, accept};
+use crate::client::rpc::calls::{Calls, ExpectedReply};
+use crate::client::rpc::datagrams::Datagrams;
+use crate::client::rpc::dialect::{Dialect, Places};
+use crate::client::rpc::replies::{Completion, Received, accept};
 use crate::record::{FRAGMENT_HEADER_BYTES, FragmentHeader, NextRecord, RecordReassembly, next_record};
 use crate::rpc::get_reply;
 use crate::xdr::{Reader, XdrError, padding};

@@ -3,8 +3,10 @@
 use sharebench_model::{MetaYield, OpError};
 
 use crate::attributes::{NfsTime, SetFileAttributes, SetTime, skip_optional, skip_wcc};
-use crate::client::metadata::{put_name, read, split};
-use crate::client::session::NfsSession;
+use crate::client::directory_walk::DirectoryWalk;
+use crate::client::paths::split;
+use crate::client::v3::names::{put_name, read};
+use crate::client::v3::session::NfsSession;
 use crate::protocol::Procedure;
 use crate::xdr::Writer;
 

@@ -15,15 +15,15 @@ use sharebench_model::{
 use sharebench_target::SessionSpec;
 use tokio::net::TcpStream;
 
-use crate::client::calls::ExpectedReply;
-use crate::client::channel::Channel;
-use crate::client::dialect::V3;
 use crate::client::directories::Directories;
-use crate::client::gss_login::log_out;
-use crate::client::listing::Listing;
-use crate::client::mounting::Mount;
+use crate::client::directory_walk::Listing;
 use crate::client::open_files::{OpenFiles, stable_how};
-use crate::client::replies::Completion;
+use crate::client::rpc::calls::ExpectedReply;
+use crate::client::rpc::channel::Channel;
+use crate::client::rpc::gss_login::log_out;
+use crate::client::rpc::replies::Completion;
+use crate::client::v3::dialect::V3;
+use crate::client::v3::mount::Mount;
 use crate::protocol::{FileHandle, Procedure};
 use crate::results::FsInfo;
 use crate::status::NfsStatus;
@@ -85,7 +85,7 @@ pub(crate) struct NfsState {
     pub(crate) facts: TargetFacts,
     pub(crate) mount: Mount,
     /// The listing in progress.
-    pub(crate) listing: Option<Listing>,
+    pub(crate) listing: Option<Listing<FileHandle>>,
     /// The server has rejected READDIRPLUS, which is optional (RFC 1813, 3.3.17).
     pub(crate) lacks_readdirplus: bool,
 }

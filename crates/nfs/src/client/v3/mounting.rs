@@ -1,97 +1,28 @@
 //! From a URL to a mounted session: port mapper, MOUNT, the walk to the directory, FSINFO.
 
 use std::cell::Cell;
-use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+use std::net::SocketAddr;
 
-use sharebench_client_core::{DialError, connect_first, resolve};
+use sharebench_client_core::{Connection, DialError, connect_first, resolve};
 use sharebench_model::{ErrorClass, Fact, OpError, TargetFacts};
 use sharebench_target::{LoginPhase, SessionSpec, UrlPart};
 
 use crate::attributes::FileKind;
-use crate::client::channel::Channel;
-use crate::client::dial::{self, connect};
-use crate::client::dialect::Dialect;
-use crate::client::gss_login::open_channel;
-use crate::client::link::Link;
 use crate::client::options::{NfsOptions, Route};
-use crate::client::port_lookup::PortLookup;
-use crate::client::replies::undecodable;
-use crate::client::session::NfsSession;
+use crate::client::rpc::dial::{self, connect};
+use crate::client::rpc::gss_login::open_channel;
+use crate::client::rpc::link::Link;
+use crate::client::rpc::port_lookup::{Ports, find_ports};
+use crate::client::rpc::replies::undecodable;
+use crate::client::v3::mount::Mount;
+use crate::client::v3::session::NfsSession;
 use crate::exports::flavor_name;
 use crate::incompatibility::{Incompatibility, flavor_names};
-use crate::mount::{MNT, Mounted, UMNT, candidates, get_mounted, put_path};
-use crate::protocol::{
-    MAX_DATAGRAM_TRANSFER, MAX_PATH_BYTES, MOUNT_PROGRAM, MOUNT_VERSION, NFS_PROGRAM, NFS_VERSION, Procedure,
-};
+use crate::mount::{MNT, Mounted, candidates, get_mounted, put_path};
+use crate::protocol::{MAX_DATAGRAM_TRANSFER, MAX_PATH_BYTES, NFS_PROGRAM, NFS_VERSION, Procedure};
 use crate::results::{FsInfo, get_status};
 use crate::rpc::CallTemplate;
 use crate::status::MountStatus;
-
-/// The registered port of NFS (RFC 1813, 2.1).
-pub(crate) const NFS_PORT: u16 = 2049;
-/// How long to wait for the unmount.
-const UNMOUNT_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// The mounted export, and how to unmount it.
-#[derive(Debug)]
-pub(crate) struct Mount {
-    service: SocketAddr,
-    /// The mount service has the port of NFS.
-    is_nfs_server: bool,
-    export: String,
-    pub(crate) options: NfsOptions,
-}
-
-impl Mount {
-    /// Removes the entry from the server's list of mounts. The list is informative only, so that an error is ignored
-    /// (RFC 1813, 5.2.3).
-    pub(crate) async fn unmount(self) {
-        let unmounting = async {
-            let route = self.options.mount_route(self.is_nfs_server);
-            let mut service = dial::Service::mount(self.service, &self.options.auth, &route).await.ok()?;
-            service.call("UMNT", UMNT, |writer| put_path(writer, &self.export), |_| Ok(())).await.ok()
-        };
-        let _ = tokio::time::timeout(UNMOUNT_TIMEOUT, unmounting).await;
-    }
-}
-
-/// The ports of the two programs.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Ports {
-    pub(crate) nfs: u16,
-    pub(crate) mount: u16,
-}
-
-impl Ports {
-    /// The ports of the URL and, where it has none, those of servers without a port mapper: NFS at its registered port, and
-    /// MOUNT at the port of NFS.
-    pub(crate) fn without_port_mapper(options: &NfsOptions) -> Self {
-        let nfs = options.port.unwrap_or(NFS_PORT);
-        Self { nfs, mount: options.mount_port.unwrap_or(nfs) }
-    }
-}
-
-/// Queries the port mapper for the ports that the URL does not state. Without a port mapper NFS is at its registered
-/// port, and MOUNT at the port of NFS, as on servers with a single port.
-pub(crate) async fn find_ports(host: IpAddr, options: &NfsOptions) -> Ports {
-    let mut nfs = options.port;
-    let mut mount = options.mount_port;
-    if (nfs.is_none() || mount.is_none())
-        && let Ok(mut lookup) = PortLookup::connect(host, &options.route).await
-    {
-        let transport = options.route.transport();
-        if nfs.is_none() {
-            nfs = lookup.port(NFS_PROGRAM, NFS_VERSION, transport).await;
-        }
-        if mount.is_none() {
-            mount = lookup.port(MOUNT_PROGRAM, MOUNT_VERSION, transport).await;
-        }
-    }
-    let usual = Ports::without_port_mapper(options);
-    let nfs = nfs.unwrap_or(usual.nfs);
-    Ports { nfs, mount: mount.unwrap_or(nfs) }
-}
 
 /// Mounts the longest prefix of the URL's path that is exported. Returns the export, the names below it, and its root.
 async fn mount(
@@ -191,11 +122,11 @@ pub(crate) async fn open_mounted(
         let stream = connect((host, ports.nfs).into(), &options.route, UrlPart::Option("nconnect")).await?;
         session.channel.attach(stream);
     }
-    if !spec.allow_split {
-        check_limits(&limits, ("rtmax", "wtmax"), spec)?;
-    }
     let facts = facts(&mut session, options, &limits, ports);
     session.mounted(root, limits, facts);
+    if !spec.allow_split {
+        session.limits().check(spec)?;
+    }
     reached(LoginPhase::Opened);
     Ok(session)
 }
@@ -248,23 +179,6 @@ async fn fs_info(session: &mut NfsSession) -> Result<FsInfo, OpError> {
     }
 }
 
-/// Compares the record size with the server's limits, whose names `names` gives for READ and WRITE.
-pub(crate) fn check_limits(
-    limits: &FsInfo,
-    names: (&str, &str),
-    spec: &SessionSpec,
-) -> Result<(), DialError> {
-    for (name, max) in [(names.0, limits.read_max), (names.1, limits.write_max)] {
-        if spec.slot_bytes > max {
-            let record = sharebench_model::units::ByteSize(spec.slot_bytes.into());
-            let max = sharebench_model::units::ByteSize(max.into());
-            let detail = format!("record size {record} exceeds the server's {name} {max}");
-            return Err(DialError::new(UrlPart::Share, ErrorClass::Unsupported, detail));
-        }
-    }
-    Ok(())
-}
-
 fn facts(session: &mut NfsSession, options: &NfsOptions, limits: &FsInfo, ports: Ports) -> TargetFacts {
     let local = session.channel.local_addr().map_or_else(String::new, |address| address.to_string());
     let mut facts = TargetFacts::from([
@@ -289,21 +203,12 @@ fn facts(session: &mut NfsSession, options: &NfsOptions, limits: &FsInfo, ports:
     if contexts > 0 {
         facts.state(Fact::SecContexts, contexts.to_string());
     }
-    add_tls_facts(&session.channel, options, &mut facts);
+    session.channel.add_tls_facts(&options.route, &mut facts);
     if let Some(timeout) = options.route.datagrams {
         facts.state(Fact::Timeo, (timeout.as_millis() / 100).to_string());
     }
     options.route.far.add_fact(&mut facts);
     facts
-}
-
-/// Adds the facts of connections that TLS protects.
-pub(crate) fn add_tls_facts<D: Dialect>(channel: &Channel<D>, options: &NfsOptions, facts: &mut TargetFacts) {
-    if let (Some(requested), Some(tls)) = (&options.route.tls, channel.tls()) {
-        facts.state(Fact::Xprtsec, requested.requested.name());
-        facts.state(Fact::TlsCipher, tls.cipher());
-        facts.state(Fact::TlsProtocol, tls.protocol().unwrap_or_else(|| "none".to_owned()));
-    }
 }
 
 impl NfsSession {

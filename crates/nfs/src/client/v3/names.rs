@@ -3,22 +3,18 @@
 use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat};
 
 use crate::attributes::{FileAttributes, FileKind, SetFileAttributes, skip_wcc};
+use crate::client::directory_walk::DirectoryWalk;
 use crate::client::open_files::OpenFile;
-use crate::client::replies::undecodable;
-use crate::client::session::NfsSession;
+use crate::client::paths::{DIRECTORY_MODE, FILE_MODE, check_name, split};
+use crate::client::rpc::replies::undecodable;
 use crate::client::target::check_policy;
+use crate::client::v3::session::NfsSession;
 use crate::protocol::{FileHandle, Procedure};
 use crate::results::{Found, FsStat, get_status};
-use crate::status::NfsStatus;
 use crate::xdr::{Reader, Writer, XdrError};
 
 /// `createmode3` (RFC 1813, 3.3.8): fail if the name exists.
 const GUARDED: u32 = 1;
-/// Permission bits of new files.
-pub(crate) const FILE_MODE: u32 = 0o644;
-/// Permission bits of new directories.
-pub(crate) const DIRECTORY_MODE: u32 = 0o755;
-
 /// Decodes the result of a procedure, status first.
 pub(crate) fn read<'a, T>(
     mut reader: Reader<'a>,
@@ -30,21 +26,6 @@ pub(crate) fn read<'a, T>(
         Ok(()) => get(&mut reader).map_err(|error| undecodable(error, step)),
         Err(status) => Err(status.failure(step)),
     }
-}
-
-/// Parent directory and last name. The root has none, and names with a special meaning are rejected.
-pub(crate) fn split(path: &str) -> Result<(&str, &str), OpError> {
-    let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
-    check_name(name)?;
-    Ok((parent, name))
-}
-
-pub(crate) fn check_name(name: &str) -> Result<(), OpError> {
-    if matches!(name, "" | "." | "..") || name.contains('\0') {
-        let detail = format!("'{name}' is not a valid name");
-        return Err(OpError::new(ErrorClass::Unsupported, OpStep::Path, detail));
-    }
-    Ok(())
 }
 
 pub(crate) fn put_name(writer: &mut Writer, directory: &FileHandle, name: &str) {
@@ -178,24 +159,6 @@ impl NfsSession {
     pub(crate) async fn attributes(&mut self, handle: FileHandle) -> Result<FileAttributes, OpError> {
         let reader = self.request(Procedure::GetAttr, |writer| handle.put(writer)).await?;
         read(reader, Procedure::GetAttr, FileAttributes::get)
-    }
-
-    /// Walks to a directory, from the nearest known one.
-    pub(crate) async fn directory(&mut self, path: &str) -> Result<FileHandle, OpError> {
-        let (mut handle, rest) = self.directories.nearest(path);
-        let mut known = path.len() - rest.len();
-        for name in rest.split('/').filter(|_| !rest.is_empty()) {
-            let (found, attributes) = self.lookup(handle, name).await?;
-            if attributes.kind != FileKind::Directory {
-                let detail = attributes.kind.not_a_directory(name);
-                return Err(OpError { detail, ..NfsStatus::NotDir.failure("LOOKUP") });
-            }
-            handle = found;
-            let end = known + name.len();
-            self.directories.insert(&path[..end], handle);
-            known = end + 1;
-        }
-        Ok(handle)
     }
 
     pub(crate) async fn find(&mut self, path: &str) -> Result<(FileHandle, FileAttributes), OpError> {
