@@ -6,9 +6,8 @@ use sharebench_gss::{Identity, SharedCredential, TicketPool};
 use sharebench_relay::{FAR_OPTION, Far};
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
-use crate::client::leases::LeaseChoice;
-use crate::client::negotiation::{CIPHERS, SIGNING};
-use crate::client::nt1::NETBIOS_PORT;
+use crate::client::rights::lease_choice::LeaseChoice;
+use crate::client::smb1::NETBIOS_PORT;
 use crate::crypto::{Cipher, SigningAlgorithm};
 
 const KNOWN: &str = "dialect, sign, signing, encrypt, cipher, auth, spn, domain, channels, lease, durable, \
@@ -29,6 +28,13 @@ pub(crate) fn dialect_name(dialect: u16) -> String {
     let known = DIALECTS.iter().find(|(code, _)| *code == dialect);
     known.map_or_else(|| format!("{dialect:#06x}"), |(_, name)| (*name).to_owned())
 }
+
+/// Ciphers, the fastest first.
+pub(crate) const CIPHERS: [Cipher; 4] =
+    [Cipher::Aes128Gcm, Cipher::Aes256Gcm, Cipher::Aes128Ccm, Cipher::Aes256Ccm];
+/// Signing algorithms, the fastest first.
+pub(crate) const SIGNING: [SigningAlgorithm; 3] =
+    [SigningAlgorithm::AesGmac, SigningAlgorithm::AesCmac, SigningAlgorithm::HmacSha256];
 
 /// Whether messages are to be signed, or encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,20 +16,17 @@ use sharebench_model::{
 use sharebench_relay::Far;
 use tokio::net::TcpStream;
 
-use crate::client::binding::ChannelGrant;
-use crate::client::channels::Channels;
-use crate::client::handshake::log_off;
-use crate::client::leases::LeaseChoice;
-use crate::client::listing::Listing;
+use crate::client::channels::pending_replies::Completion;
+use crate::client::channels::requests::Request;
+use crate::client::channels::session_channels::ChannelGrant;
+use crate::client::channels::session_channels::Channels;
+use crate::client::channels::session_counts::SessionCounts;
+use crate::client::channels::slot_buffers::SlotBuffers;
+use crate::client::names::policy::{read_flags, write_flags};
+use crate::client::names::share_paths::SharePaths;
 use crate::client::negotiated::{DIRECTORY_LEASING, LEASING, Negotiated};
-use crate::client::open_file::OpenFile;
-use crate::client::pending_replies::Completion;
-use crate::client::policy::{read_flags, write_flags};
-use crate::client::ranges::Copies;
-use crate::client::requests::Request;
-use crate::client::session_counts::SessionCounts;
-use crate::client::share_paths::SharePaths;
-use crate::client::slot_buffers::SlotBuffers;
+use crate::client::open_file::{Copies, Listing, OpenFile};
+use crate::client::rights::lease_choice::LeaseChoice;
 use crate::wire::header::command;
 use crate::wire::simple::Empty;
 
@@ -326,6 +323,6 @@ impl Protocol for SmbSession {
 
     async fn close(mut self) {
         // A log-off closes every open file of the session (MS-SMB2 3.3.5.6).
-        let _ = tokio::time::timeout(LOG_OFF_TIMEOUT, log_off(&mut self.channels)).await;
+        let _ = tokio::time::timeout(LOG_OFF_TIMEOUT, self.channels.log_off()).await;
     }
 }

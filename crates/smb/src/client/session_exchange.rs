@@ -3,7 +3,7 @@
 use sharebench_client_core::submit_error::abandoned_request;
 use sharebench_model::{ErrorClass, OpError, OpStep};
 
-use crate::client::requests::Request;
+use crate::client::channels::requests::Request;
 use crate::client::session::SmbSession;
 use crate::status::NtStatus;
 use crate::wire::header::{Header, command};

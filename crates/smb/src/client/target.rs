@@ -14,13 +14,13 @@ use sharebench_target::{
     Session, SessionSpec, Target, TargetUrl, UrlError, UrlPart,
 };
 
-use crate::client::handshake::open_session;
-use crate::client::leases::LeaseChoice;
-use crate::client::nt1;
+use crate::client::channels::session_counts::SessionCounts;
+use crate::client::connect::handshake::open_session;
+use crate::client::names::policy::SECTOR;
 use crate::client::offers::explain;
 use crate::client::options::SmbOptions;
-use crate::client::policy::SECTOR;
-use crate::client::session_counts::SessionCounts;
+use crate::client::rights::lease_choice::LeaseChoice;
+use crate::client::smb1;
 use crate::incompatibility::Incompatibility;
 
 /// Maximum number of data operations in flight per session.
@@ -121,7 +121,7 @@ impl SmbTarget {
         reached: &dyn Fn(LoginPhase),
     ) -> Result<Box<dyn Session>, DialError> {
         if self.options.nt1.is_some() {
-            return Ok(Box::new(nt1::open_session(&self.options, spec, &self.counts, reached).await?));
+            return Ok(Box::new(smb1::open_session(&self.options, spec, &self.counts, reached).await?));
         }
         let session = open_session(&self.options, spec, &self.counts, reached).await?;
         Ok(Box::new(Multiplexed::new(session)))

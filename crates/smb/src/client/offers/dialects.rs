@@ -6,9 +6,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
+use crate::client::connect::negotiation::{apply_contexts, contexts};
 use crate::client::negotiated::{Negotiated, Offer, SIGNING_ENABLED};
-use crate::client::negotiation::{CIPHERS, SIGNING, apply_contexts, contexts};
-use crate::client::options::DIALECTS;
+use crate::client::options::{CIPHERS, DIALECTS, SIGNING};
 use crate::crypto::{Cipher, SigningAlgorithm};
 use crate::status::NtStatus;
 use crate::wire::frame::{self, PREFIX_LEN};

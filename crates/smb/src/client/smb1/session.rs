@@ -12,10 +12,10 @@ use sharebench_target::{LocalBoxFuture, Session};
 
 use super::connection::{Completion, Connection, Request};
 use super::names::Search;
+use crate::client::names::share_paths::SharePaths;
 use crate::client::negotiated::guid_text;
 use crate::client::options::{Nt1Transport, SmbOptions};
 use crate::client::session::LOG_OFF_TIMEOUT;
-use crate::client::share_paths::SharePaths;
 use crate::nt1::command;
 use crate::nt1::message::NO_ANDX;
 use crate::nt1::path::Echo;

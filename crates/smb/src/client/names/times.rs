@@ -2,7 +2,7 @@
 
 use sharebench_model::{MetaYield, OpError};
 
-use crate::client::metadata::ATTRIBUTE_ACCESS;
+use crate::client::names::operations::ATTRIBUTE_ACCESS;
 use crate::client::session::SmbSession;
 use crate::wire::create::{access, disposition};
 use crate::wire::file_info::BasicInformation;

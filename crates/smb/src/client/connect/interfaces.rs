@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::client::channel::Channel;
+use crate::client::channels::channel::Channel;
 use crate::client::negotiated::Negotiated;
 use crate::status::NtStatus;
 use crate::wire::FileId;

@@ -8,26 +8,14 @@ use sharebench_model::OpError;
 use sharebench_target::LocalBoxFuture;
 
 use crate::auth::Mechanism;
-use crate::client::login::{MAX_ROUNDS, next_token, not_completed, setup_request, setup_response};
-use crate::client::login_method::LoginMethod;
+use crate::client::channels::metadata_exchange::RenewalExchange;
+use crate::client::connect::login::{MAX_ROUNDS, next_token, not_completed, setup_request, setup_response};
+use crate::client::connect::login_method::LoginMethod;
 use crate::client::negotiated::Negotiated;
 use crate::client::options::{AuthMethod, SmbOptions};
 use crate::status::NtStatus;
 use crate::wire::header::Header;
 use crate::wire::session_setup::flags;
-
-/// What a renewal exchanges with the channel that carries it.
-#[derive(Debug, Default)]
-pub(crate) struct RenewalExchange {
-    /// The session can renew its login, so that the status of an expired session ends no request.
-    pub(crate) possible: bool,
-    /// The session is expired.
-    pub(crate) needed: bool,
-    /// Body of the next request of the login.
-    pub(crate) body: Vec<u8>,
-    /// The complete reply to the last request of the login.
-    pub(crate) reply: Option<Vec<u8>>,
-}
 
 /// What a renewal needs next.
 pub(crate) enum Progress {
@@ -51,7 +39,7 @@ pub(crate) enum Progress {
 /// [`Channels`] drives it from its own poll, so that a renewal needs no task: [`Self::advance`] does what is possible
 /// without waiting.
 ///
-/// [`Channels`]: crate::client::channels::Channels
+/// [`Channels`]: crate::client::channels::session_channels::Channels
 pub(crate) struct Renewal {
     options: Arc<SmbOptions>,
     negotiated: Arc<Negotiated>,

@@ -10,10 +10,10 @@ use super::connection::Connection;
 use super::netbios;
 use super::session::{Nt1Negotiated, Nt1Session};
 use crate::auth::NtlmLogin;
-use crate::client::dial::{blame, dial_first};
-use crate::client::login_method::WORKSTATION;
+use crate::client::channels::session_counts::SessionCounts;
+use crate::client::connect::dial::{blame, dial_first};
+use crate::client::connect::login_method::WORKSTATION;
 use crate::client::options::{Nt1Transport, Protection, SmbOptions};
-use crate::client::session_counts::SessionCounts;
 use crate::nt1::message::{NO_ANDX, NoWords, put_text};
 use crate::nt1::session::{
     EXTENDED_RESPONSE, GUEST, NegotiateResponse, SIGNING_ENABLED, SIGNING_REQUIRED, SessionSetupRequest,

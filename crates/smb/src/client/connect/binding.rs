@@ -8,15 +8,15 @@ use sharebench_model::ErrorClass;
 use sharebench_target::{SessionSpec, UrlPart};
 use tokio::time::Instant;
 
-use crate::client::channel::Channel;
-use crate::client::channels::Channels;
-use crate::client::dial::dial_first;
-use crate::client::handshake::gather_credits;
-use crate::client::interfaces::{channel_addresses, query_interfaces};
-use crate::client::login::exchange_tokens;
-use crate::client::message_security::MessageSecurity;
+use crate::client::channels::channel::Channel;
+use crate::client::channels::message_security::MessageSecurity;
+use crate::client::channels::session_channels::{ChannelGrant, Channels};
+use crate::client::connect::dial::dial_first;
+use crate::client::connect::handshake::gather_credits;
+use crate::client::connect::interfaces::{channel_addresses, query_interfaces};
+use crate::client::connect::login::exchange_tokens;
+use crate::client::connect::negotiation::negotiate;
 use crate::client::negotiated::Negotiated;
-use crate::client::negotiation::negotiate;
 use crate::client::options::SmbOptions;
 use crate::crypto::{PreauthHash, SessionKeys, SigningKey};
 use crate::wire::header::{Header, flags};
@@ -26,15 +26,6 @@ const OPTION: UrlPart = UrlPart::Option("channels");
 /// Longest time for one further channel, after which the address counts as unreachable: a server may name addresses of networks
 /// that this machine is not part of.
 const CHANNEL_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// What became of the request for several channels.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ChannelGrant {
-    /// Addresses in use, with the number of their channels.
-    pub(crate) addresses: Vec<(IpAddr, u32)>,
-    /// Why there are fewer channels than requested.
-    pub(crate) missing: Option<String>,
-}
 
 /// What the first channel of a session gives to the others.
 struct Session<'a> {

@@ -6,20 +6,20 @@ use sharebench_client_core::{DialError, resolve};
 use sharebench_model::ErrorClass;
 use sharebench_target::{LoginPhase, SessionSpec, UrlPart};
 
-use crate::client::binding::bind_channels;
-use crate::client::channel::Channel;
-use crate::client::channels::Channels;
-use crate::client::dial::{blame, dial_first};
-use crate::client::leases::LeaseChoice;
-use crate::client::login::{encrypt, login};
-use crate::client::message_security::MessageEncryption;
+use crate::client::channels::channel::Channel;
+use crate::client::channels::message_security::MessageEncryption;
+use crate::client::channels::session_channels::Channels;
+use crate::client::channels::session_counts::SessionCounts;
+use crate::client::channels::slot_buffers::SlotBuffers;
+use crate::client::connect::binding::bind_channels;
+use crate::client::connect::dial::{blame, dial_first};
+use crate::client::connect::login::{encrypt, login};
+use crate::client::connect::negotiation::{negotiate, offer};
+use crate::client::names::share_paths::SharePaths;
 use crate::client::negotiated::Negotiated;
-use crate::client::negotiation::{negotiate, offer};
 use crate::client::options::SmbOptions;
+use crate::client::rights::lease_choice::LeaseChoice;
 use crate::client::session::SmbSession;
-use crate::client::session_counts::SessionCounts;
-use crate::client::share_paths::SharePaths;
-use crate::client::slot_buffers::SlotBuffers;
 use crate::crypto::PreauthHash;
 use crate::status::NtStatus;
 use crate::wire::FileId;
@@ -195,9 +195,4 @@ pub(crate) async fn gather_credits(channel: &mut Channel) -> Result<(), DialErro
         }
     }
     Ok(())
-}
-
-/// Ends the session. An error is ignored: the connection is closed next.
-pub(crate) async fn log_off(channels: &mut Channels) {
-    let _ = channels.request(command::LOGOFF, |body| Empty::default().encode(body)).await;
 }

@@ -8,8 +8,8 @@ use sharebench_target::{HeldEntries, ListingGuard};
 
 use super::connection::oplock_file;
 use super::session::{Nt1File, Nt1Session};
-use crate::client::metadata::unreadable;
-use crate::client::policy::{access_and_disposition, create_options};
+use crate::client::names::operations::unreadable;
+use crate::client::names::policy::{access_and_disposition, create_options};
 use crate::nt1::file::{CloseRequest, CreateRequest, CreateResponse};
 use crate::nt1::message::{NO_ANDX, NoWords, put_text};
 use crate::nt1::path::{ALL, FILES, SearchAttributes, put_name};

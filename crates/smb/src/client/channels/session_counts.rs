@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sharebench_model::{Fact, TargetFacts};
 
-use crate::client::leases::state_name;
+use crate::client::rights::lease_choice::state_name;
 use crate::wire::oplock;
 
 /// Sums over all sessions of a target. Each event is rare, so that counting it at once costs a measurement nothing.

@@ -2,7 +2,7 @@
 
 use sharebench_model::{FileRef, IoPolicy, MetaYield, OpError, OpenHow};
 
-use crate::client::leases::Opens;
+use crate::client::rights::lease_choice::Opens;
 use crate::client::session::SmbSession;
 use crate::wire::header::command;
 use crate::wire::lock::{LockRange, LockRequest, flags};

@@ -1,6 +1,7 @@
 //! The connections of one session: which one carries a request, and what happens to the requests of a lost one.
 
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -8,17 +9,27 @@ use sharebench_client_core::submit_error::abandoned_request;
 use sharebench_model::{ErrorClass, OpError, OpStep, PolicyCount, TcpReading, WireCount};
 use tokio::net::TcpStream;
 
-use crate::client::channel::Channel;
+use crate::client::channels::channel::Channel;
+use crate::client::channels::pending_replies::Completion;
+use crate::client::channels::requests::Request;
+use crate::client::channels::session_counts::SessionCounts;
+use crate::client::channels::slot_buffers::SlotBuffers;
+use crate::client::connect::renewal::{Progress, Renewal};
 use crate::client::negotiated::Negotiated;
 use crate::client::options::SmbOptions;
-use crate::client::pending_replies::Completion;
-use crate::client::renewal::{Progress, Renewal};
-use crate::client::requests::Request;
-use crate::client::session_counts::SessionCounts;
-use crate::client::slot_buffers::SlotBuffers;
 use crate::status::NtStatus;
 use crate::wire::FileId;
 use crate::wire::header::{Header, command};
+use crate::wire::simple::Empty;
+
+/// What became of the request for several channels.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ChannelGrant {
+    /// Addresses in use, with the number of their channels.
+    pub(crate) addresses: Vec<(IpAddr, u32)>,
+    /// Why there are fewer channels than requested.
+    pub(crate) missing: Option<String>,
+}
 
 /// Every channel of a session, and the slots' buffers that they share.
 ///
@@ -34,7 +45,7 @@ use crate::wire::header::{Header, command};
 #[derive(Debug)]
 pub(crate) struct Channels {
     /// Never empty.
-    pub(super) live: Vec<Channel>,
+    pub(crate) live: Vec<Channel>,
     pub(crate) buffers: SlotBuffers,
     counts: Arc<SessionCounts>,
     /// Place of the channel that carries the metadata request, or carried the last one.
@@ -417,5 +428,10 @@ impl Channels {
             return Ok(self.reply());
         }
         Err(status.failure(command::name(command)))
+    }
+
+    /// Ends the session. An error is ignored: the connection is closed next.
+    pub(crate) async fn log_off(&mut self) {
+        let _ = self.request(command::LOGOFF, |body| Empty::default().encode(body)).await;
     }
 }

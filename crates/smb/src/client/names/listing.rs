@@ -3,11 +3,11 @@
 use sharebench_model::{Entry, ErrorClass, ListedPage, MetaYield, OpError, OpStep};
 use sharebench_target::{HeldEntries, ListingGuard};
 
-use crate::client::leases::Opens;
-use crate::client::metadata::{ATTRIBUTE_ACCESS, unreadable};
+use crate::client::names::operations::{ATTRIBUTE_ACCESS, unreadable};
+use crate::client::open_file::Listing;
+use crate::client::rights::lease_choice::Opens;
 use crate::client::session::SmbSession;
 use crate::status::NtStatus;
-use crate::wire::FileId;
 use crate::wire::create::{ATTRIBUTE_DIRECTORY, access, disposition, options};
 use crate::wire::directory::{CLASS_DIRECTORY, QueryDirectoryRequest, entries, flags};
 use crate::wire::header::command;
@@ -17,29 +17,6 @@ use crate::wire::info::InfoResponse;
 const LISTING_BYTES: u32 = 64 << 10;
 /// Size of the responses of a walk, if the server grants the credits. Fewer round trips make it faster.
 const WALK_BYTES: u32 = 1 << 20;
-
-/// A listing in progress. The server keeps its position with the open directory.
-#[derive(Debug)]
-pub(crate) struct Listing {
-    directory: FileId,
-    guard: ListingGuard,
-    /// The next request starts with the first entry.
-    restarts: bool,
-    /// The last request was repeated after the loss of a channel, so that its page may not be the next one.
-    position_lost: bool,
-}
-
-impl Listing {
-    fn new(directory: FileId, path: &str) -> Self {
-        let guard = ListingGuard::new(path, command::name(command::QUERY_DIRECTORY));
-        Self { directory, guard, restarts: false, position_lost: false }
-    }
-
-    /// Starts again with the first entry.
-    fn restart(&mut self) {
-        *self = Self { restarts: true, ..Self::new(self.directory, self.guard.directory()) };
-    }
-}
 
 /// The error of a page whose caller keeps the pages before it.
 #[cold]

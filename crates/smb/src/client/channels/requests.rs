@@ -24,16 +24,16 @@ pub(crate) enum Request {
     /// `SESSION_SETUP` that renews the login of an expired session. No caller waits for it; its body waits in the
     /// channel's [`RenewalExchange`].
     ///
-    /// [`RenewalExchange`]: crate::client::renewal::RenewalExchange
+    /// [`RenewalExchange`]: crate::client::channels::metadata_exchange::RenewalExchange
     LogIn,
     /// `CHANGE_NOTIFY`, which stays in flight until something changes. Its body waits in the channel's [`WatchExchange`].
     ///
-    /// [`WatchExchange`]: crate::client::watch_exchange::WatchExchange
+    /// [`WatchExchange`]: crate::client::channels::watch_exchange::WatchExchange
     Watch { reply_bytes: u32 },
     /// Any other command. Its body waits in the channel's [`MetadataExchange`] or, if it is one of several in flight, in the
-    /// [`SlotBuffers`](crate::client::slot_buffers::SlotBuffers).
+    /// [`SlotBuffers`](crate::client::channels::slot_buffers::SlotBuffers).
     ///
-    /// [`MetadataExchange`]: crate::client::metadata_exchange::MetadataExchange
+    /// [`MetadataExchange`]: crate::client::channels::metadata_exchange::MetadataExchange
     Metadata { command: u16, reply_bytes: u32 },
 }
 
@@ -64,7 +64,7 @@ impl Request {
         matches!(self, Self::Acknowledge { .. } | Self::AcknowledgeOplock { .. } | Self::LogIn)
     }
 
-    /// True if it ends in a [`Completion`](crate::client::pending_replies::Completion): its caller waits for nothing else.
+    /// True if it ends in a [`Completion`](crate::client::channels::pending_replies::Completion): its caller waits for nothing else.
     pub(crate) const fn completes(self) -> bool {
         !self.is_internal() && !matches!(self, Self::Watch { .. })
     }

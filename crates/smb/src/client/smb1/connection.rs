@@ -14,9 +14,9 @@ use sharebench_model::{OpError, PolicyCount, TcpReading, WireCount};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use crate::client::lease_breaks::{Broken, LeaseBreaks};
-use crate::client::session_counts::SessionCounts;
-use crate::client::slot_buffers::SlotBuffers;
+use crate::client::channels::lease_breaks::{Broken, LeaseBreaks};
+use crate::client::channels::session_counts::SessionCounts;
+use crate::client::channels::slot_buffers::SlotBuffers;
 use crate::nt1::file::{
     FlushRequest, KEEP_LEVEL_II, LockRequest, OPLOCK_RELEASE, ReadRequest, ReadResponse, UNSOLICITED,
     WRITE_DATA_OFFSET, WRITE_THROUGH, WriteRequest, WriteResponse,

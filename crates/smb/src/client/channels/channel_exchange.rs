@@ -1,4 +1,4 @@
-//! One request after another, as handshakes and operations on names and attributes need it.
+//! One request after another on one channel, as handshakes need it.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -6,48 +6,11 @@ use std::task::Poll;
 use sharebench_client_core::submit_error::abandoned_request;
 use sharebench_model::{ErrorClass, OpError, OpStep};
 
-use crate::client::channel::Channel;
-use crate::client::requests::Request;
-use crate::client::slot_buffers::SlotBuffers;
+use crate::client::channels::channel::Channel;
+use crate::client::channels::requests::Request;
+use crate::client::channels::slot_buffers::SlotBuffers;
 use crate::status::NtStatus;
 use crate::wire::header::{Header, command};
-
-/// The metadata request that is being sent, and the reply to the last one.
-#[derive(Debug, Default)]
-pub(crate) struct MetadataExchange {
-    pub(crate) body: Vec<u8>,
-    /// Sign the request whenever there is a key.
-    pub(crate) always_sign: bool,
-    /// Keep complete requests, because the handshake hashes them.
-    pub(crate) keep_requests: bool,
-    /// The complete request, if requests are kept.
-    pub(crate) request: Vec<u8>,
-    /// The complete reply.
-    pub(crate) reply: Vec<u8>,
-}
-
-impl MetadataExchange {
-    /// Returns the memory; nothing may be in flight.
-    pub(crate) fn release_buffers(&mut self) {
-        self.body = Vec::new();
-        self.request = Vec::new();
-        self.reply = Vec::new();
-    }
-
-    /// Takes over the request of another channel, which was lost.
-    pub(crate) fn continue_with(&mut self, lost: &mut Self) {
-        self.body = std::mem::take(&mut lost.body);
-        self.always_sign = lost.always_sign;
-    }
-
-    /// Keeps a message that is about to be sent, if requests are kept.
-    pub(crate) fn keep_request(&mut self, message: &[u8]) {
-        if self.keep_requests {
-            self.request.clear();
-            self.request.extend_from_slice(message);
-        }
-    }
-}
 
 impl Channel {
     /// Performs one request of a handshake, whatever its status; the complete reply is in

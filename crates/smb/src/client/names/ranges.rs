@@ -2,12 +2,13 @@
 
 use sharebench_model::{FileRef, MetaYield, OpError};
 
-use crate::client::metadata::unreadable;
+use crate::client::names::operations::unreadable;
+use crate::client::open_file::CopyLimits;
 use crate::client::session::SmbSession;
 use crate::status::NtStatus;
 use crate::wire::FileId;
 use crate::wire::copy_chunk::{
-    COPY_CHUNK, Chunk, CopyChunkResponse, DUPLICATE_EXTENTS, DuplicateExtents, REQUEST_RESUME_KEY, ResumeKey,
+    COPY_CHUNK, CopyChunkResponse, DUPLICATE_EXTENTS, DuplicateExtents, REQUEST_RESUME_KEY, ResumeKey,
     put_copy, resume_key,
 };
 use crate::wire::file_ranges::{SET_SPARSE, SET_ZERO_DATA, put_range};
@@ -20,58 +21,6 @@ const MAX_OUTPUT: u32 = 64;
 const RESUME_KEY: &str = "FSCTL_SRV_REQUEST_RESUME_KEY";
 const COPY: &str = "FSCTL_SRV_COPYCHUNK";
 const DUPLICATE: &str = "FSCTL_DUPLICATE_EXTENTS_TO_FILE";
-
-/// How much one request copies. Servers state their own limits when a request exceeds them (MS-SMB2 3.3.5.15.6.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct CopyLimits {
-    chunks: u32,
-    chunk_bytes: u32,
-    total_bytes: u32,
-}
-
-impl CopyLimits {
-    /// The limits of Windows (MS-SMB2 appendix A, note on 3.3.3), which Samba has as well.
-    const USUAL: Self = Self { chunks: 16, chunk_bytes: 1 << 20, total_bytes: 16 << 20 };
-
-    /// The limits that a server states, where they are lower than these; none if they are not.
-    fn lowered(self, stated: CopyChunkResponse) -> Option<Self> {
-        let lower = Self {
-            chunks: self.chunks.min(stated.chunks),
-            chunk_bytes: self.chunk_bytes.min(stated.chunk_bytes),
-            total_bytes: self.total_bytes.min(stated.total_bytes),
-        };
-        let usable = lower.chunks > 0 && lower.chunk_bytes > 0 && lower.total_bytes > 0;
-        (usable && lower != self).then_some(lower)
-    }
-
-    /// The chunks of one request that begins at `offset` and copies at most `bytes`.
-    fn chunks_of(self, offset: u64, bytes: u64) -> Vec<Chunk> {
-        let mut left = bytes.min(self.total_bytes.into());
-        let mut at = offset;
-        let mut chunks = Vec::new();
-        while left > 0 && chunks.len() < self.chunks as usize {
-            let len = left.min(self.chunk_bytes.into());
-            chunks.push(Chunk { source: at, target: at, len: len as u32 });
-            at = at.saturating_add(len);
-            left -= len;
-        }
-        chunks
-    }
-}
-
-/// What a session knows of the server's copies: the limits, and the key of the source of the last one.
-#[derive(Debug, Default)]
-pub(crate) struct Copies {
-    limits: Option<CopyLimits>,
-    source: Option<(FileId, ResumeKey)>,
-}
-
-impl Copies {
-    /// Forgets the key of a file that is closed, because a server may use its identifier again.
-    pub(crate) fn forget(&mut self, file: FileId) {
-        self.source = self.source.filter(|(source, _)| *source != file);
-    }
-}
 
 impl SmbSession {
     /// Performs an IOCTL; its status is returned, and its output is that of the last reply.

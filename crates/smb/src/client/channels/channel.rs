@@ -8,18 +8,18 @@ use sharebench_client_core::{Arrivals, SendQueue, connection_error, tcp_reading}
 use sharebench_model::{ErrorClass, OpError, OpStep, PolicyCount, TcpReading, WireCount};
 use tokio::net::TcpStream;
 
-use crate::client::credits::Credits;
-use crate::client::lease_breaks::{Broken, LeaseBreaks};
-use crate::client::message_security::MessageSecurity;
-use crate::client::metadata_exchange::MetadataExchange;
-use crate::client::pending_replies::{Completion, PendingReplies};
-use crate::client::postponed::Postponed;
-use crate::client::receiver::Receiver;
-use crate::client::renewal::RenewalExchange;
-use crate::client::requests::{InFlight, Queued, Request, Requests};
-use crate::client::session_counts::SessionCounts;
-use crate::client::slot_buffers::SlotBuffers;
-use crate::client::watch_exchange::WatchExchange;
+use crate::client::channels::credits::Credits;
+use crate::client::channels::lease_breaks::{Broken, LeaseBreaks};
+use crate::client::channels::message_security::MessageSecurity;
+use crate::client::channels::metadata_exchange::MetadataExchange;
+use crate::client::channels::metadata_exchange::RenewalExchange;
+use crate::client::channels::pending_replies::{Completion, PendingReplies};
+use crate::client::channels::receiver::Receiver;
+use crate::client::channels::repeats::Postponed;
+use crate::client::channels::requests::{InFlight, Queued, Request, Requests};
+use crate::client::channels::session_counts::SessionCounts;
+use crate::client::channels::slot_buffers::SlotBuffers;
+use crate::client::channels::watch_exchange::WatchExchange;
 use crate::wire::data::{READ_DATA_OFFSET, WRITE_DATA_OFFSET};
 use crate::wire::data::{ReadRequest, WriteRequest};
 use crate::wire::frame::{self, PREFIX_LEN};
@@ -52,7 +52,7 @@ const MAX_CREDITS: u32 = 8192;
 /// Invariants: an index has at most one request; every submitted request completes exactly once or is taken; a message
 /// id is used once and in ascending order; a credit is paid before its message enters the send queue.
 ///
-/// [`Channels`]: crate::client::channels::Channels
+/// [`Channels`]: crate::client::channels::session_channels::Channels
 #[derive(Debug)]
 pub(crate) struct Channel {
     stream: TcpStream,

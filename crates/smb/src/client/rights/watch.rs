@@ -5,11 +5,11 @@ use std::task::Poll;
 
 use sharebench_model::{ChangeKind, ErrorClass, FileRef, IoPolicy, MetaYield, NameChange, OpError, OpStep};
 
-use crate::client::channel::Channel;
-use crate::client::channels::Channels;
-use crate::client::metadata::{ATTRIBUTE_ACCESS, unreadable};
+use crate::client::channels::channel::Channel;
+use crate::client::channels::requests::Request;
+use crate::client::channels::session_channels::Channels;
+use crate::client::names::operations::{ATTRIBUTE_ACCESS, unreadable};
 use crate::client::open_file::OpenFile;
-use crate::client::requests::Request;
 use crate::client::session::SmbSession;
 use crate::status::NtStatus;
 use crate::wire::WireError;

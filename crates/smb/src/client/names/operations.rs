@@ -4,9 +4,9 @@ use std::time::{Duration, SystemTime};
 
 use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat};
 
-use crate::client::leases::{CreateExtras, Opens};
+use crate::client::names::policy::{access_and_disposition, create_options};
 use crate::client::open_file::OpenFile;
-use crate::client::policy::{access_and_disposition, create_options};
+use crate::client::rights::lease_choice::{CreateExtras, Opens};
 use crate::client::session::SmbSession;
 use crate::status::NtStatus;
 use crate::wire::create::{

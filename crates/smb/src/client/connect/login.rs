@@ -7,10 +7,10 @@ use sharebench_model::ErrorClass;
 use sharebench_target::UrlPart;
 
 use crate::auth::{AuthError, Mechanism};
-use crate::client::channel::Channel;
-use crate::client::dial::blame;
-use crate::client::login_method::{LoginMethod, dial_error};
-use crate::client::message_security::MessageEncryption;
+use crate::client::channels::channel::Channel;
+use crate::client::channels::message_security::MessageEncryption;
+use crate::client::connect::dial::blame;
+use crate::client::connect::login_method::{LoginMethod, dial_error};
 use crate::client::negotiated::{Negotiated, SIGNING_REQUIRED};
 use crate::client::options::{Protection, SmbOptions};
 use crate::crypto::{PreauthHash, SealingKey, SessionKeys, SigningKey};

@@ -2,7 +2,7 @@
 
 use sharebench_model::OpError;
 
-use crate::client::metadata::ATTRIBUTE_ACCESS;
+use crate::client::names::operations::ATTRIBUTE_ACCESS;
 use crate::client::session::SmbSession;
 use crate::status::NtStatus;
 use crate::wire::create::{access, disposition, options};

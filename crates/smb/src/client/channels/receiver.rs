@@ -10,9 +10,9 @@ use sharebench_model::OpError;
 use sharebench_target::offers::PeerProtocol;
 use tokio::io::{AsyncRead, ReadBuf};
 
-use crate::client::pending_replies::PendingReplies;
-use crate::client::requests::{InFlight, Request, Requests};
-use crate::client::slot_buffers::SlotBuffers;
+use crate::client::channels::pending_replies::PendingReplies;
+use crate::client::channels::requests::{InFlight, Request, Requests};
+use crate::client::channels::slot_buffers::SlotBuffers;
 use crate::incompatibility::Incompatibility;
 use crate::status::NtStatus;
 use crate::wire::WireError;

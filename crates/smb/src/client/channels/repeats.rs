@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::{Sleep, sleep};
 
-use crate::client::requests::Queued;
+use crate::client::channels::requests::Queued;
 
 /// A request that was sent as often as this is sent again at once.
 const TIMES_AT_ONCE: u32 = 4;

@@ -4,26 +4,20 @@ use sharebench_client_core::DialError;
 use sharebench_model::ErrorClass;
 use sharebench_target::UrlPart;
 
-use crate::client::channel::Channel;
-use crate::client::dial::blame;
-use crate::client::leases::LeaseChoice;
+use crate::client::channels::channel::Channel;
+use crate::client::connect::dial::blame;
 use crate::client::negotiated::{
     DIRECTORY_LEASING, ENCRYPTION, LARGE_MTU, LEASING, MULTI_CHANNEL, Negotiated, Offer, SIGNING_ENABLED,
     SIGNING_REQUIRED,
 };
 use crate::client::options::{Protection, SmbOptions};
+use crate::client::rights::lease_choice::LeaseChoice;
 use crate::crypto::{Cipher, PreauthHash, SigningAlgorithm, random};
 use crate::status::NtStatus;
 use crate::wire::header::command;
 use crate::wire::negotiate::{self as context, Context, NegotiateRequest, NegotiateResponse};
 use crate::wire::{Field, WireError};
 
-/// Ciphers, the fastest first.
-pub(crate) const CIPHERS: [Cipher; 4] =
-    [Cipher::Aes128Gcm, Cipher::Aes256Gcm, Cipher::Aes128Ccm, Cipher::Aes256Ccm];
-/// Signing algorithms, the fastest first.
-pub(crate) const SIGNING: [SigningAlgorithm; 3] =
-    [SigningAlgorithm::AesGmac, SigningAlgorithm::AesCmac, SigningAlgorithm::HmacSha256];
 /// `HashAlgorithms`: SHA-512, the only one that is defined (MS-SMB2 2.2.3.1.1).
 const SHA_512: u16 = 1;
 const SALT_LEN: usize = 32;
