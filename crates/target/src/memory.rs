@@ -267,10 +267,10 @@ impl MemorySession {
                 self.files.remove(&file);
             }
             MetaOp::Lock { file, offset, bytes, .. } => {
-                lock(self.file(file)?).sharing.lock(self.opener(file), (offset, bytes))?;
+                lock(self.file(file)?).sharing.lock(self.opener(file), offset, bytes)?;
             }
             MetaOp::Unlock { file, offset, bytes } => {
-                lock(self.file(file)?).sharing.unlock(self.opener(file), (offset, bytes))?;
+                lock(self.file(file)?).sharing.unlock(self.opener(file), offset, bytes)?;
             }
             MetaOp::SetSize { file, size } => lock(self.file(file)?).resize(size),
             MetaOp::DropCache { .. } | MetaOp::Residency { .. } => {

@@ -44,7 +44,7 @@ impl Sharing {
     }
 
     /// Locks a range that no other open has locked.
-    pub(crate) fn lock(&mut self, opener: Opener, (offset, bytes): (u64, u64)) -> Result<(), OpError> {
+    pub(crate) fn lock(&mut self, opener: Opener, offset: u64, bytes: u64) -> Result<(), OpError> {
         let end = offset.saturating_add(bytes);
         let overlaps = |(_, from, len): &LockedRange| *from < end && offset < from.saturating_add(*len);
         if self.locks.iter().any(overlaps) {
@@ -55,7 +55,7 @@ impl Sharing {
     }
 
     /// Releases exactly a range that this open has locked.
-    pub(crate) fn unlock(&mut self, opener: Opener, (offset, bytes): (u64, u64)) -> Result<(), OpError> {
+    pub(crate) fn unlock(&mut self, opener: Opener, offset: u64, bytes: u64) -> Result<(), OpError> {
         match self.locks.iter().position(|lock| *lock == (opener, offset, bytes)) {
             Some(at) => {
                 self.locks.swap_remove(at);
@@ -76,12 +76,12 @@ mod tests {
     #[test]
     fn overlapping_ranges_exclude_each_other_and_neighbours_do_not() {
         let mut sharing = Sharing::default();
-        assert_eq!(sharing.lock(ONE, (10, 10)), Ok(()));
-        assert_eq!((sharing.lock(OTHER, (0, 10)), sharing.lock(OTHER, (20, 1))), (Ok(()), Ok(())));
-        assert_eq!(sharing.lock(OTHER, (19, 1)).unwrap_err().class, ErrorClass::Busy);
-        assert!(sharing.unlock(OTHER, (10, 10)).is_err() && sharing.unlock(ONE, (10, 9)).is_err());
+        assert_eq!(sharing.lock(ONE, 10, 10), Ok(()));
+        assert_eq!((sharing.lock(OTHER, 0, 10), sharing.lock(OTHER, 20, 1)), (Ok(()), Ok(())));
+        assert_eq!(sharing.lock(OTHER, 19, 1).unwrap_err().class, ErrorClass::Busy);
+        assert!(sharing.unlock(OTHER, 10, 10).is_err() && sharing.unlock(ONE, 10, 9).is_err());
         sharing.leave(ONE);
-        assert_eq!(sharing.lock(OTHER, (10, 10)), Ok(()));
+        assert_eq!(sharing.lock(OTHER, 10, 10), Ok(()));
     }
 
     #[test]

@@ -73,9 +73,8 @@ impl Challenge {
     pub(super) fn parse(message: &[u8]) -> Result<Self, AuthError> {
         let challenge = Self::fields(message)
             .map_err(|_| AuthError::Malformed { what: "NTLM challenge", len: message.len() })?;
-        for (bit, what) in [(flags::UNICODE, "Unicode"), EXTENDED_SECURITY] {
-            check_flag(challenge.flags, (bit, what))?;
-        }
+        check_flag(challenge.flags, flags::UNICODE, "Unicode")?;
+        check_flag(challenge.flags, flags::EXTENDED_SECURITY, EXTENDED_SECURITY)?;
         Ok(challenge)
     }
 
@@ -155,7 +154,7 @@ pub(super) fn challenge(
     if signature != SIGNATURE || kind != 1 {
         return Err(malformed());
     }
-    check_flag(offered, EXTENDED_SECURITY)?;
+    check_flag(offered, flags::EXTENDED_SECURITY, EXTENDED_SECURITY)?;
     let (charset, name) = match offered & flags::UNICODE {
         0 => (flags::OEM, name.as_bytes().to_vec()),
         unicode => (unicode, utf16(name)),
@@ -182,10 +181,10 @@ pub(super) fn challenge_flags(message: &[u8]) -> u32 {
     Challenge::fields(message).map_or(0, |challenge| challenge.flags)
 }
 
-const EXTENDED_SECURITY: (u32, &str) = (flags::EXTENDED_SECURITY, "extended session security");
+const EXTENDED_SECURITY: &str = "extended session security";
 
 /// Rejects a peer without a feature.
-fn check_flag(flags: u32, (bit, what): (u32, &'static str)) -> Result<(), AuthError> {
+fn check_flag(flags: u32, bit: u32, what: &'static str) -> Result<(), AuthError> {
     if flags & bit == 0 { Err(AuthError::Flags { what, flags }) } else { Ok(()) }
 }
 

@@ -16,11 +16,22 @@ pub struct SessionKeys {
     pub to_client: Vec<u8>,
 }
 
-/// Label and context of each key.
+/// What a key is derived for.
+#[derive(Clone, Copy)]
+struct Purpose<'a> {
+    label: &'a [u8],
+    context: &'a [u8],
+}
+
+const fn purpose<'a>(label: &'a [u8], context: &'a [u8]) -> Purpose<'a> {
+    Purpose { label, context }
+}
+
+/// The purpose of each key.
 struct Purposes<'a> {
-    signing: (&'a [u8], &'a [u8]),
-    to_server: (&'a [u8], &'a [u8]),
-    to_client: (&'a [u8], &'a [u8]),
+    signing: Purpose<'a>,
+    to_server: Purpose<'a>,
+    to_client: Purpose<'a>,
 }
 
 impl SessionKeys {
@@ -40,16 +51,16 @@ impl SessionKeys {
         }
         let purposes = if dialect < 0x0311 {
             Purposes {
-                signing: (b"SMB2AESCMAC\0", b"SmbSign\0"),
-                to_server: (b"SMB2AESCCM\0", b"ServerIn \0"),
-                to_client: (b"SMB2AESCCM\0", b"ServerOut\0"),
+                signing: purpose(b"SMB2AESCMAC\0", b"SmbSign\0"),
+                to_server: purpose(b"SMB2AESCCM\0", b"ServerIn \0"),
+                to_client: purpose(b"SMB2AESCCM\0", b"ServerOut\0"),
             }
         } else {
             let context = preauth.map_or(&[][..], |hash| hash);
             Purposes {
-                signing: (b"SMBSigningKey\0", context),
-                to_server: (b"SMBC2SCipherKey\0", context),
-                to_client: (b"SMBS2CCipherKey\0", context),
+                signing: purpose(b"SMBSigningKey\0", context),
+                to_server: purpose(b"SMBC2SCipherKey\0", context),
+                to_client: purpose(b"SMBS2CCipherKey\0", context),
             }
         };
         let base = hmac::Key::new(hmac::HMAC_SHA256, &session_key);
@@ -66,7 +77,7 @@ impl SessionKeys {
 }
 
 /// One key of at most 32 bytes: a single round of the counter.
-fn key(base: &hmac::Key, (label, context): (&[u8], &[u8]), len: usize) -> Vec<u8> {
+fn key(base: &hmac::Key, Purpose { label, context }: Purpose<'_>, len: usize) -> Vec<u8> {
     let mut round = hmac::Context::with_key(base);
     round.update(&1u32.to_be_bytes());
     round.update(label);

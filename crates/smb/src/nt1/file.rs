@@ -288,7 +288,7 @@ words! {
 
 impl LockRange {
     /// A range of a process, by offset and length.
-    pub const fn new(pid: u16, (offset, len): (u64, u64)) -> Self {
+    pub const fn new(pid: u16, offset: u64, len: u64) -> Self {
         Self {
             pid,
             padding: 0,

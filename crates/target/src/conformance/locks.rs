@@ -5,10 +5,18 @@ use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, OpenHow};
 use super::ground::Ground;
 use super::probe::Probe;
 
+/// A range of a file.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    offset: u64,
+    bytes: u64,
+}
+
 /// Locks a range at once; true if it was granted, false if it is in use. Whether a target has locks depends on its server, so
 /// that none of both is a rejection, which is no finding.
-async fn locked(probe: &mut Probe, file: FileRef, range: (u64, u64)) -> Result<Option<bool>, String> {
-    let lock = MetaOp::Lock { file, offset: range.0, bytes: range.1, wait: false };
+async fn locked(probe: &mut Probe, file: FileRef, range: Span) -> Result<Option<bool>, String> {
+    let Span { offset, bytes } = range;
+    let lock = MetaOp::Lock { file, offset, bytes, wait: false };
     match probe.call(lock).await {
         Ok(MetaYield::Done) => Ok(Some(true)),
         Ok(other) => Err(format!("a lock: {other:?}")),
@@ -21,7 +29,7 @@ async fn locked(probe: &mut Probe, file: FileRef, range: (u64, u64)) -> Result<O
 async fn expect_locked(
     probe: &mut Probe,
     file: FileRef,
-    range: (u64, u64),
+    range: Span,
     wanted: bool,
     what: &str,
 ) -> Result<(), String> {
@@ -31,7 +39,7 @@ async fn expect_locked(
     }
 }
 
-async fn unlock(probe: &mut Probe, file: FileRef, (offset, bytes): (u64, u64)) -> Result<(), String> {
+async fn unlock(probe: &mut Probe, file: FileRef, Span { offset, bytes }: Span) -> Result<(), String> {
     probe.done(MetaOp::Unlock { file, offset, bytes }).await
 }
 
@@ -43,7 +51,7 @@ pub(super) async fn locks(ground: &Ground<'_>) -> Result<(), String> {
     let created = one.create(&path).await?;
     one.done(MetaOp::Close { file: created }).await?;
     let (file, _) = one.open(&path, OpenHow::ReadWrite).await?;
-    let range = (100, 10);
+    let range = Span { offset: 100, bytes: 10 };
     if locked(&mut one, file, range).await?.is_none() {
         one.done(MetaOp::Close { file }).await?;
         return ground.finish(one).await;
@@ -51,13 +59,14 @@ pub(super) async fn locks(ground: &Ground<'_>) -> Result<(), String> {
     let mut other = ground.connect(1).await?;
     let (others, _) = other.open(&path, OpenHow::ReadWrite).await?;
     expect_locked(&mut other, others, range, false, "a range that another session has locked").await?;
-    expect_locked(&mut other, others, (109, 1), false, "its last byte").await?;
-    for neighbour in [(90, 10), (110, 10)] {
+    expect_locked(&mut other, others, Span { offset: 109, bytes: 1 }, false, "its last byte").await?;
+    for offset in [90, 110] {
+        let neighbour = Span { offset, bytes: 10 };
         expect_locked(&mut other, others, neighbour, true, "its neighbour").await?;
         unlock(&mut other, others, neighbour).await?;
     }
     unlock(&mut one, file, range).await?;
-    let (offset, bytes) = range;
+    let Span { offset, bytes } = range;
     other.done(MetaOp::Lock { file: others, offset, bytes, wait: true }).await?;
     expect_locked(&mut one, file, range, false, "a range after its hand-over").await?;
     unlock(&mut other, others, range).await?;

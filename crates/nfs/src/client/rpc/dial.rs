@@ -220,7 +220,8 @@ impl Service {
         &mut self,
         call: &ProtectedCall,
         request: &'static str,
-        (version, procedure): (u32, u32),
+        version: u32,
+        procedure: u32,
         arguments: impl FnOnce(&mut Writer),
         get: impl FnOnce(&mut Reader<'_>) -> Result<T, XdrError>,
     ) -> Result<T, OpError> {

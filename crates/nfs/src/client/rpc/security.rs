@@ -145,7 +145,7 @@ impl ClientSecurity {
         self.forget_call(index);
         let nearest = self.contexts.iter().enumerate().min_by_key(|(_, slot)| slot.answered.len());
         let at = nearest.map_or(0, |(at, _)| at);
-        self.put(writer, (index, at), head, GssProcedure::Data, arguments)
+        self.put(writer, index, at, head, GssProcedure::Data, arguments)
     }
 
     /// Encodes the call that ends a context (RFC 2203 5.4).
@@ -156,13 +156,14 @@ impl ClientSecurity {
         head: CallHead,
         context: usize,
     ) -> Result<(), ProtectionError> {
-        self.put(writer, (index, context), head, GssProcedure::Destroy, |_| ())
+        self.put(writer, index, context, head, GssProcedure::Destroy, |_| ())
     }
 
     fn put(
         &mut self,
         writer: &mut Writer,
-        (index, at): (usize, usize),
+        index: usize,
+        at: usize,
         head: CallHead,
         procedure: GssProcedure,
         arguments: impl FnOnce(&mut Writer),

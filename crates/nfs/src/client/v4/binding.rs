@@ -64,7 +64,7 @@ impl Binding {
         let bound = match &self.protection {
             None => service.call(REQUEST, COMPOUND, arguments, result).await,
             Some(call) => {
-                service.call_protected(call, REQUEST, (NFS4_VERSION, COMPOUND), arguments, result).await
+                service.call_protected(call, REQUEST, NFS4_VERSION, COMPOUND, arguments, result).await
             }
         };
         bound.and_then(|bound| bound).map_err(DialError::blame(part))?;

@@ -45,7 +45,8 @@ impl Nfs4Session {
     pub(crate) async fn lock(
         &mut self,
         file: FileRef,
-        (offset, length): (u64, u64),
+        offset: u64,
+        length: u64,
         wait: bool,
     ) -> Result<(), OpError> {
         let open = self.files.get(file)?.handle;
@@ -87,14 +88,10 @@ impl Nfs4Session {
     }
 
     /// LOCKU of exactly one range.
-    pub(crate) async fn unlock(
-        &mut self,
-        file: FileRef,
-        (offset, length): (u64, u64),
-    ) -> Result<(), OpError> {
+    pub(crate) async fn unlock(&mut self, file: FileRef, offset: u64, length: u64) -> Result<(), OpError> {
         let open = self.files.get(file)?.handle;
         let Some(known) = open.locks else { return Err(OpError::not_open()) };
-        let state = self.request_unlock(open, known, (offset, length)).await?;
+        let state = self.request_unlock(open, known, offset, length).await?;
         let held = known.held.saturating_sub(1);
         self.files.get_mut(file)?.handle.locks = Some(LockState { state, held, ..known });
         Ok(())
@@ -104,9 +101,7 @@ impl Nfs4Session {
     /// 16.2.5; RFC 8881, 18.2.4).
     pub(crate) async fn unlock_all(&mut self, open: OpenState) -> Result<(), OpError> {
         match open.locks {
-            Some(known) if known.held > 0 => {
-                self.request_unlock(open, known, (0, TO_THE_END)).await.map(drop)
-            }
+            Some(known) if known.held > 0 => self.request_unlock(open, known, 0, TO_THE_END).await.map(drop),
             _ => Ok(()),
         }
     }
@@ -115,7 +110,8 @@ impl Nfs4Session {
         &mut self,
         open: OpenState,
         known: LockState,
-        (offset, length): (u64, u64),
+        offset: u64,
+        length: u64,
     ) -> Result<StateId, OpError> {
         let build = |compound: &mut Compound<'_>, Caller { sequence, .. }: Caller| {
             let unlock = Unlock { kind: LockKind::Write, sequence, state: known.state, offset, length };

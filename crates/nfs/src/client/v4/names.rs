@@ -114,10 +114,10 @@ impl Nfs4Session {
             | MetaOp::PunchHole { .. }
             | MetaOp::ReadSparse { .. } => self.perform_on_range(op).await,
             MetaOp::Lock { file, offset, bytes, wait } => {
-                self.lock(*file, (*offset, *bytes), *wait).await.map(|()| MetaYield::Done)
+                self.lock(*file, *offset, *bytes, *wait).await.map(|()| MetaYield::Done)
             }
             MetaOp::Unlock { file, offset, bytes } => {
-                self.unlock(*file, (*offset, *bytes)).await.map(|()| MetaYield::Done)
+                self.unlock(*file, *offset, *bytes).await.map(|()| MetaYield::Done)
             }
             MetaOp::OpenDenying { path } => {
                 let wish = Wish { deny: DENY_BOTH, ..Wish::of(OpenHow::ReadWrite) };

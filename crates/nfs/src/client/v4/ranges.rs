@@ -92,10 +92,10 @@ impl Nfs4Session {
         bytes: u64,
     ) -> Result<u64, OpError> {
         let files = [self.files.get(from)?.handle, self.files.get(to)?.handle];
-        let copied = match self.copy(&files, (offset, bytes), true).await? {
+        let copied = match self.copy(&files, offset, bytes, true).await? {
             CopyEnd::Copied(copied) => copied,
             CopyEnd::Continues(state) => self.wait_for_copy(files[1], state).await?,
-            CopyEnd::NotSynchronous => match self.copy(&files, (offset, bytes), false).await? {
+            CopyEnd::NotSynchronous => match self.copy(&files, offset, bytes, false).await? {
                 CopyEnd::Copied(copied) => copied,
                 CopyEnd::Continues(state) => self.wait_for_copy(files[1], state).await?,
                 CopyEnd::NotSynchronous => {
@@ -112,7 +112,8 @@ impl Nfs4Session {
     async fn copy(
         &mut self,
         files: &[OpenState; 2],
-        (offset, count): (u64, u64),
+        offset: u64,
+        count: u64,
         synchronous: bool,
     ) -> Result<CopyEnd, OpError> {
         let copy = Copy {

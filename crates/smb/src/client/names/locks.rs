@@ -13,23 +13,30 @@ impl SmbSession {
     pub(crate) async fn lock(
         &mut self,
         file: FileRef,
-        range: (u64, u64),
+        offset: u64,
+        len: u64,
         wait: bool,
     ) -> Result<MetaYield, OpError> {
         let immediately = if wait { 0 } else { flags::FAIL_IMMEDIATELY };
-        self.request_lock(file, range, flags::EXCLUSIVE | immediately).await
+        self.request_lock(file, offset, len, flags::EXCLUSIVE | immediately).await
     }
 
     /// LOCK that unlocks exactly one range.
-    pub(crate) async fn unlock(&mut self, file: FileRef, range: (u64, u64)) -> Result<MetaYield, OpError> {
-        self.request_lock(file, range, flags::UNLOCK).await
+    pub(crate) async fn unlock(
+        &mut self,
+        file: FileRef,
+        offset: u64,
+        len: u64,
+    ) -> Result<MetaYield, OpError> {
+        self.request_lock(file, offset, len, flags::UNLOCK).await
     }
 
     /// The sequence is 0: requests are repeated only for resilient and persistent handles (MS-SMB2 3.2.4.19).
     async fn request_lock(
         &mut self,
         file: FileRef,
-        (offset, len): (u64, u64),
+        offset: u64,
+        len: u64,
         flags: u32,
     ) -> Result<MetaYield, OpError> {
         let file = self.files.get(file)?.id;

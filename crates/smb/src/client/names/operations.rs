@@ -74,8 +74,8 @@ impl SmbSession {
             MetaOp::CloneRange { from, to, bytes } => self.clone_range(*from, *to, *bytes).await,
             MetaOp::PunchHole { file, offset, bytes } => self.punch_hole(*file, *offset, *bytes).await,
             MetaOp::ReadSparse { .. } => Err(OpError::no_ranges("SMB", op)),
-            MetaOp::Lock { file, offset, bytes, wait } => self.lock(*file, (*offset, *bytes), *wait).await,
-            MetaOp::Unlock { file, offset, bytes } => self.unlock(*file, (*offset, *bytes)).await,
+            MetaOp::Lock { file, offset, bytes, wait } => self.lock(*file, *offset, *bytes, *wait).await,
+            MetaOp::Unlock { file, offset, bytes } => self.unlock(*file, *offset, *bytes).await,
             MetaOp::OpenDenying { path } => self.open_denying(path).await,
             MetaOp::OpenSemaphore { .. }
             | MetaOp::WaitSemaphore

@@ -138,7 +138,8 @@ pub(super) const fn oplock_file(fid: u16) -> FileId {
 impl Connection {
     pub(super) fn new(
         stream: TcpStream,
-        (slots, slot_bytes): (usize, usize),
+        slots: usize,
+        slot_bytes: usize,
         counts: Arc<SessionCounts>,
     ) -> Self {
         Self {

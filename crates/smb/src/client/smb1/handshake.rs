@@ -56,8 +56,8 @@ pub(crate) async fn open_session(
         netbios::open_session(&mut stream).await?;
     }
     reached(LoginPhase::Connected);
-    let slots = (spec.slots as usize, spec.slot_bytes as usize);
-    let mut connection = Connection::new(stream, slots, Arc::clone(counts));
+    let mut connection =
+        Connection::new(stream, spec.slots as usize, spec.slot_bytes as usize, Arc::clone(counts));
     let mut negotiated = negotiate(&mut connection, options).await?;
     reached(LoginPhase::Negotiated);
     if !spec.allow_split {

@@ -20,28 +20,35 @@ impl Nt1Session {
     pub(super) async fn lock(
         &mut self,
         file: FileRef,
-        range: (u64, u64),
+        offset: u64,
+        len: u64,
         wait: bool,
     ) -> Result<MetaYield, OpError> {
         let timeout = if wait { FOREVER } else { 0 };
         let words = LockRequest { timeout, locks: 1, ..LockRequest::default() };
-        self.request_locking(file, range, words).await
+        self.request_locking(file, offset, len, words).await
     }
 
     /// `LOCKING_ANDX` that unlocks exactly one range.
-    pub(super) async fn unlock(&mut self, file: FileRef, range: (u64, u64)) -> Result<MetaYield, OpError> {
-        self.request_locking(file, range, LockRequest { unlocks: 1, ..LockRequest::default() }).await
+    pub(super) async fn unlock(
+        &mut self,
+        file: FileRef,
+        offset: u64,
+        len: u64,
+    ) -> Result<MetaYield, OpError> {
+        self.request_locking(file, offset, len, LockRequest { unlocks: 1, ..LockRequest::default() }).await
     }
 
     async fn request_locking(
         &mut self,
         file: FileRef,
-        (offset, len): (u64, u64),
+        offset: u64,
+        len: u64,
         words: LockRequest,
     ) -> Result<MetaYield, OpError> {
         let fid = self.files.get(file)?.fid;
         let words = LockRequest { andx: NO_ANDX, fid, kind: LARGE_FILES, ..words };
-        let range = LockRange::new(PROCESS, (offset, len));
+        let range = LockRange::new(PROCESS, offset, len);
         self.connection.request(command::LOCKING_ANDX, &words, |out| range.put(out)).await?;
         Ok(MetaYield::Done)
     }
@@ -49,7 +56,7 @@ impl Nt1Session {
     /// `NT_CREATE_ANDX` with a share access of none (MS-CIFS 2.2.4.64.1).
     pub(super) async fn open_denying(&mut self, path: &str) -> Result<MetaYield, OpError> {
         let (file, reply) =
-            self.open_with(path, (OpenHow::ReadWrite, IoPolicy::default()), SHARE_NONE, 0).await?;
+            self.open_with(path, OpenHow::ReadWrite, IoPolicy::default(), SHARE_NONE, 0).await?;
         Ok(MetaYield::Opened { file, size: reply.end_of_file })
     }
 }

@@ -86,8 +86,8 @@ impl Nt1Session {
             | MetaOp::CloneRange { .. }
             | MetaOp::PunchHole { .. }
             | MetaOp::ReadSparse { .. } => Err(OpError::no_ranges("SMB1", op)),
-            MetaOp::Lock { file, offset, bytes, wait } => self.lock(*file, (*offset, *bytes), *wait).await,
-            MetaOp::Unlock { file, offset, bytes } => self.unlock(*file, (*offset, *bytes)).await,
+            MetaOp::Lock { file, offset, bytes, wait } => self.lock(*file, *offset, *bytes, *wait).await,
+            MetaOp::Unlock { file, offset, bytes } => self.unlock(*file, *offset, *bytes).await,
             MetaOp::OpenDenying { path } => self.open_denying(path).await,
             MetaOp::OpenSemaphore { .. }
             | MetaOp::WaitSemaphore
@@ -164,7 +164,7 @@ impl Nt1Session {
     }
 
     async fn open(&mut self, path: &str, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
-        let (file, reply) = self.open_with(path, (how, policy), SHARE_ALL, 0).await?;
+        let (file, reply) = self.open_with(path, how, policy, SHARE_ALL, 0).await?;
         Ok(MetaYield::Opened { file, size: reply.end_of_file })
     }
 
@@ -172,7 +172,8 @@ impl Nt1Session {
     pub(super) async fn open_with(
         &mut self,
         path: &str,
-        (how, policy): (OpenHow, IoPolicy),
+        how: OpenHow,
+        policy: IoPolicy,
         share: u32,
         flags: u32,
     ) -> Result<(FileRef, CreateResponse), OpError> {

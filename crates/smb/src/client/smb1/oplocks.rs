@@ -17,7 +17,7 @@ impl Nt1Session {
         let flags = REQUEST_OPLOCK | REQUEST_BATCH_OPLOCK;
         // A break may arrive together with the reply to the open.
         self.connection.oplocks.oplock_requested();
-        let opened = self.open_with(path, (OpenHow::ReadWrite, IoPolicy::default()), SHARE_ALL, flags).await;
+        let opened = self.open_with(path, OpenHow::ReadWrite, IoPolicy::default(), SHARE_ALL, flags).await;
         let (file, reply) = opened.inspect_err(|_| self.connection.oplocks.forget_oplock())?;
         let level = oplock_level(reply.oplock);
         self.connection.counts.oplock_granted(level);
