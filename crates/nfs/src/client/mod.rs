@@ -5,6 +5,7 @@
 //! [`Multiplexed`](sharebench_client_core::Multiplexed), which the engine drives; both perform their calls by [`rpc`].
 //! [`offers`] reports what a server offers.
 
+mod caller;
 mod collected;
 mod directories;
 mod directory_walk;

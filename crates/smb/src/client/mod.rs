@@ -7,6 +7,7 @@
 
 mod channels;
 mod connect;
+mod exchange;
 mod names;
 mod negotiated;
 mod offers;

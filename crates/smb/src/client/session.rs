@@ -22,6 +22,7 @@ use crate::client::channels::session_channels::ChannelGrant;
 use crate::client::channels::session_channels::Channels;
 use crate::client::channels::session_counts::SessionCounts;
 use crate::client::channels::slot_buffers::SlotBuffers;
+use crate::client::exchange::Exchange;
 use crate::client::names::policy::{read_flags, write_flags};
 use crate::client::names::share_paths::SharePaths;
 use crate::client::negotiated::{DIRECTORY_LEASING, LEASING, Negotiated};

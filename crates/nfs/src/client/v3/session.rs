@@ -1,7 +1,6 @@
 //! A mounted export over one connection, as the engine drives it.
 
 use std::future::Future;
-use std::ops::{Deref, DerefMut};
 use std::task::Context;
 use std::time::{Duration, SystemTime};
 
@@ -15,6 +14,7 @@ use sharebench_model::{
 use sharebench_target::SessionSpec;
 use tokio::net::TcpStream;
 
+use crate::client::caller::NfsCaller;
 use crate::client::directories::Directories;
 use crate::client::directory_walk::Listing;
 use crate::client::open_files::{OpenFiles, stable_how};
@@ -37,35 +37,9 @@ const MAX_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// How long to wait for the end of the security contexts.
 const DESTROY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The operations of a mounted export, each one call after another.
-///
-/// They look names up by handles of directories, the only thing that is kept between operations, as every client does.
-/// As a whole it is the session of one user ([`Multiplexed`](sharebench_client_core::Multiplexed)): mounting creates it, looks up
-/// the URL's directory through it, and completes it with the limits and facts. Closing it unmounts.
-#[derive(Debug)]
-pub(crate) struct NfsSession(Caller<NfsState>);
-
-impl Deref for NfsSession {
-    type Target = Caller<NfsState>;
-
-    #[inline]
-    fn deref(&self) -> &Caller<NfsState> {
-        &self.0
-    }
-}
-
-impl DerefMut for NfsSession {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut Caller<NfsState> {
-        &mut self.0
-    }
-}
-
-impl From<Caller<NfsState>> for NfsSession {
-    fn from(caller: Caller<NfsState>) -> Self {
-        Self(caller)
-    }
-}
+/// The operations of a mounted export. Mounting creates it, looks up the URL's directory through it, and completes it with the
+/// limits and facts. Closing it unmounts.
+pub(crate) type NfsSession = NfsCaller<NfsState>;
 
 /// The connection of a mounted export, and what the protocol remembers between calls: the open files with their write
 /// verifiers, the handles of directories, and the server's limits. Each data operation is one READ, WRITE or COMMIT.

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::net::SocketAddr;
-use std::ops::{Deref, DerefMut};
 use std::task::Context;
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use sharebench_model::{
 use sharebench_target::SessionSpec;
 use tokio::net::TcpStream;
 
+use crate::client::caller::NfsCaller;
 use crate::client::directories::Directories;
 use crate::client::directory_walk::Listing;
 use crate::client::open_files::OpenFiles;
@@ -47,32 +47,8 @@ pub(crate) struct Pending {
     pub(crate) position: Option<Position>,
 }
 
-/// The operations of a session with an NFSv4 server, each one call after another. As a whole it is the session of one user
-/// ([`Multiplexed`](sharebench_client_core::Multiplexed)).
-#[derive(Debug)]
-pub(crate) struct Nfs4Session(Caller<Nfs4State>);
-
-impl Deref for Nfs4Session {
-    type Target = Caller<Nfs4State>;
-
-    #[inline]
-    fn deref(&self) -> &Caller<Nfs4State> {
-        &self.0
-    }
-}
-
-impl DerefMut for Nfs4Session {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut Caller<Nfs4State> {
-        &mut self.0
-    }
-}
-
-impl From<Caller<Nfs4State>> for Nfs4Session {
-    fn from(caller: Caller<Nfs4State>) -> Self {
-        Self(caller)
-    }
-}
+/// The operations of a session with an NFSv4 server.
+pub(crate) type Nfs4Session = NfsCaller<Nfs4State>;
 
 /// The connections of a session, and what the protocol remembers: the client id, the slots of the server's session (from minor
 /// version 1 on), the open files with their states, and the handles of directories.

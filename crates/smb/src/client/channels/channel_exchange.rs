@@ -1,56 +1,18 @@
-//! One request after another on one channel, as handshakes need it.
+//! The requests of a handshake on one channel.
 
 use std::future::poll_fn;
 use std::task::Poll;
 
 use sharebench_client_core::submit_error::abandoned_request;
-use sharebench_model::{ErrorClass, OpError, OpStep};
+use sharebench_model::{OpError, OpStep};
 
 use crate::client::channels::channel::Channel;
 use crate::client::channels::requests::Request;
 use crate::client::channels::slot_buffers::SlotBuffers;
-use crate::status::NtStatus;
-use crate::wire::header::{Header, command};
+use crate::client::exchange::Exchange;
+use crate::wire::header::command;
 
 impl Channel {
-    /// Performs one request of a handshake, whatever its status; the complete reply is in
-    /// [`MetadataExchange::reply`].
-    pub(crate) async fn exchange(
-        &mut self,
-        command: u16,
-        body: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<Header, OpError> {
-        self.exchange_sized(command, 0, body).await
-    }
-
-    /// Performs one request whose reply holds up to `reply_bytes`, which determines its credit charge.
-    pub(crate) async fn exchange_sized(
-        &mut self,
-        command: u16,
-        reply_bytes: u32,
-        body: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<Header, OpError> {
-        let step = OpStep::Request(command::name(command));
-        self.begin(command, reply_bytes, body)?;
-        // A handshake transfers no file data.
-        let mut buffers = SlotBuffers::new(0, 0);
-        let mut completions = Vec::with_capacity(1);
-        poll_fn(|cx| {
-            self.poll(cx, &mut buffers, &mut completions);
-            if completions.is_empty() && self.cause().is_none() { Poll::Pending } else { Poll::Ready(()) }
-        })
-        .await;
-        if let Some(cause) = self.cause().cloned() {
-            self.fail_all(&cause, &mut completions);
-            return Err(OpError { step, ..cause });
-        }
-        if let Some(error) = completions.into_iter().find_map(|completion| completion.result.err()) {
-            return Err(OpError { step, ..error });
-        }
-        Header::decode(&self.exchange.reply)
-            .map_err(|error| OpError::new(ErrorClass::Protocol, step, error.to_string()))
-    }
-
     /// Submits a metadata request and returns its index.
     pub(crate) fn begin(
         &mut self,
@@ -75,17 +37,32 @@ impl Channel {
         self.submit(index, Request::Metadata { command, reply_bytes });
         Ok(index)
     }
+}
 
-    /// Performs one request that must succeed, and returns the reply's message.
-    pub(crate) async fn request(
+impl Exchange for Channel {
+    fn last_reply(&self) -> &[u8] {
+        &self.exchange.reply
+    }
+
+    async fn perform_request(
         &mut self,
         command: u16,
+        reply_bytes: u32,
         body: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<&[u8], OpError> {
-        let status = NtStatus(self.exchange(command, body).await?.status);
-        if status == NtStatus::SUCCESS {
-            return Ok(&self.exchange.reply);
+    ) -> Result<(), OpError> {
+        self.begin(command, reply_bytes, body)?;
+        // A handshake transfers no file data.
+        let mut buffers = SlotBuffers::new(0, 0);
+        let mut completions = Vec::with_capacity(1);
+        poll_fn(|cx| {
+            self.poll(cx, &mut buffers, &mut completions);
+            if completions.is_empty() && self.cause().is_none() { Poll::Pending } else { Poll::Ready(()) }
+        })
+        .await;
+        if let Some(cause) = self.cause().cloned() {
+            self.fail_all(&cause, &mut completions);
+            return Err(cause);
         }
-        Err(status.failure(command::name(command)))
+        completions.into_iter().find_map(|completion| completion.result.err()).map_or(Ok(()), Err)
     }
 }

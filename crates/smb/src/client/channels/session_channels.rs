@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use sharebench_client_core::submit_error::abandoned_request;
-use sharebench_model::{ErrorClass, OpError, OpStep, PolicyCount, TcpReading, WireCount};
+use sharebench_model::{ErrorClass, OpError, PolicyCount, TcpReading, WireCount};
 use tokio::net::TcpStream;
 
 use crate::client::channels::channel::Channel;
@@ -15,11 +15,11 @@ use crate::client::channels::requests::Request;
 use crate::client::channels::session_counts::SessionCounts;
 use crate::client::channels::slot_buffers::SlotBuffers;
 use crate::client::connect::renewal::{Progress, Renewal};
+use crate::client::exchange::Exchange;
 use crate::client::negotiated::Negotiated;
 use crate::client::options::SmbOptions;
-use crate::status::NtStatus;
 use crate::wire::FileId;
-use crate::wire::header::{Header, command};
+use crate::wire::header::command;
 use crate::wire::simple::Empty;
 
 /// What became of the request for several channels.
@@ -369,38 +369,32 @@ impl Channels {
         }
     }
 
-    /// The complete reply to the last metadata request.
-    pub(crate) fn reply(&self) -> &[u8] {
-        self.live.get(self.metadata).map_or(&[], |channel| &channel.exchange.reply)
-    }
-
     /// True if the last metadata request was sent more than once, so that the server may have performed it twice.
     pub(crate) fn was_repeated(&self) -> bool {
         self.repeated
     }
 
-    /// Performs one request, whatever its status; the complete reply is [`Self::reply`].
-    pub(crate) async fn exchange(
-        &mut self,
-        command: u16,
-        body: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<Header, OpError> {
-        self.exchange_sized(command, 0, body).await
+    /// Ends the session. An error is ignored: the connection is closed next.
+    pub(crate) async fn log_off(&mut self) {
+        let _ = self.request(command::LOGOFF, |body| Empty::default().encode(body)).await;
+    }
+}
+
+impl Exchange for Channels {
+    fn last_reply(&self) -> &[u8] {
+        self.live.get(self.metadata).map_or(&[], |channel| &channel.exchange.reply)
     }
 
-    /// Performs one request whose reply holds up to `reply_bytes`, which determines its credit charge.
-    pub(crate) async fn exchange_sized(
+    async fn perform_request(
         &mut self,
         command: u16,
         reply_bytes: u32,
         body: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<Header, OpError> {
-        let name = command::name(command);
-        let step = OpStep::Request(name);
+    ) -> Result<(), OpError> {
         // A caller dropped its future while the request was in flight: its reply would be taken for the reply to this
         // one.
         if !self.is_idle(self.live[0].metadata_index()) {
-            let error = abandoned_request(name);
+            let error = abandoned_request(command::name(command));
             self.live.iter_mut().for_each(|channel| channel.give_up(error.clone()));
             return Err(error);
         }
@@ -410,28 +404,6 @@ impl Channels {
         let mut completions = Vec::with_capacity(1);
         poll_fn(|cx| self.poll(cx, &mut completions)).await;
         let completion = completions.into_iter().find(|completion| completion.index == index);
-        completion
-            .map_or(Ok(0), |completion| completion.result)
-            .map_err(|error| OpError { step, ..error })?;
-        Header::decode(self.reply())
-            .map_err(|error| OpError::new(ErrorClass::Protocol, step, error.to_string()))
-    }
-
-    /// Performs one request that must succeed, and returns the reply's message.
-    pub(crate) async fn request(
-        &mut self,
-        command: u16,
-        body: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<&[u8], OpError> {
-        let status = NtStatus(self.exchange(command, body).await?.status);
-        if status == NtStatus::SUCCESS {
-            return Ok(self.reply());
-        }
-        Err(status.failure(command::name(command)))
-    }
-
-    /// Ends the session. An error is ignored: the connection is closed next.
-    pub(crate) async fn log_off(&mut self) {
-        let _ = self.request(command::LOGOFF, |body| Empty::default().encode(body)).await;
+        completion.map_or(Ok(()), |completion| completion.result.map(drop))
     }
 }

@@ -15,6 +15,7 @@ use crate::client::connect::binding::bind_channels;
 use crate::client::connect::dial::{blame, dial_first};
 use crate::client::connect::login::{encrypt, login};
 use crate::client::connect::negotiation::{negotiate, offer};
+use crate::client::exchange::Exchange;
 use crate::client::names::share_paths::SharePaths;
 use crate::client::negotiated::Negotiated;
 use crate::client::options::SmbOptions;

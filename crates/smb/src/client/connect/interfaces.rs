@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use crate::client::channels::channel::Channel;
+use crate::client::exchange::Exchange;
 use crate::client::negotiated::Negotiated;
 use crate::status::NtStatus;
 use crate::wire::FileId;

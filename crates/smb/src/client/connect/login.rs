@@ -11,6 +11,7 @@ use crate::client::channels::channel::Channel;
 use crate::client::channels::message_security::MessageEncryption;
 use crate::client::connect::dial::blame;
 use crate::client::connect::login_method::{LoginMethod, dial_error};
+use crate::client::exchange::Exchange;
 use crate::client::negotiated::{Negotiated, SIGNING_REQUIRED};
 use crate::client::options::{Protection, SmbOptions};
 use crate::crypto::{PreauthHash, SealingKey, SessionKeys, SigningKey};

@@ -6,6 +6,7 @@ use sharebench_target::UrlPart;
 
 use crate::client::channels::channel::Channel;
 use crate::client::connect::dial::blame;
+use crate::client::exchange::Exchange;
 use crate::client::negotiated::{
     DIRECTORY_LEASING, ENCRYPTION, LARGE_MTU, LEASING, MULTI_CHANNEL, Negotiated, Offer, SIGNING_ENABLED,
     SIGNING_REQUIRED,

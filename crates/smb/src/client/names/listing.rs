@@ -3,6 +3,7 @@
 use sharebench_model::{Entry, ErrorClass, ListedPage, MetaYield, OpError, OpStep};
 use sharebench_target::{HeldEntries, ListingGuard};
 
+use crate::client::exchange::Exchange;
 use crate::client::names::operations::{ATTRIBUTE_ACCESS, unreadable};
 use crate::client::open_file::Listing;
 use crate::client::rights::lease_choice::Opens;

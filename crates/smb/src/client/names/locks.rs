@@ -2,6 +2,7 @@
 
 use sharebench_model::{FileRef, IoPolicy, MetaYield, OpError, OpenHow};
 
+use crate::client::exchange::Exchange;
 use crate::client::rights::lease_choice::Opens;
 use crate::client::session::SmbSession;
 use crate::wire::header::command;

@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat};
 
+use crate::client::exchange::Exchange;
 use crate::client::names::policy::{access_and_disposition, create_options};
 use crate::client::open_file::OpenFile;
 use crate::client::rights::lease_choice::{CreateExtras, Opens};

@@ -2,6 +2,7 @@
 
 use sharebench_model::{FileRef, MetaYield, OpError};
 
+use crate::client::exchange::Exchange;
 use crate::client::names::operations::unreadable;
 use crate::client::open_file::CopyLimits;
 use crate::client::session::SmbSession;

@@ -2,6 +2,7 @@
 
 use sharebench_model::OpError;
 
+use crate::client::exchange::Exchange;
 use crate::client::names::operations::ATTRIBUTE_ACCESS;
 use crate::client::session::SmbSession;
 use crate::status::NtStatus;

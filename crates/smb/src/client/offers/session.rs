@@ -19,6 +19,7 @@ use crate::client::connect::handshake::{connect_tree, gather_credits, validate};
 use crate::client::connect::interfaces::query_interfaces;
 use crate::client::connect::login::login;
 use crate::client::connect::negotiation::{negotiate, offer};
+use crate::client::exchange::Exchange;
 use crate::client::names::share_paths::SharePaths;
 use crate::client::negotiated::Negotiated;
 use crate::client::options::SmbOptions;

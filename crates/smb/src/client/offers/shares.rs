@@ -1,6 +1,7 @@
 //! The list of shares, over a pipe of the share `IPC$`.
 
 use crate::client::channels::channel::Channel;
+use crate::client::exchange::Exchange;
 use crate::status::NtStatus;
 use crate::wire::FileId;
 use crate::wire::WireError;

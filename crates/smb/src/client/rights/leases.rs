@@ -7,6 +7,7 @@ use std::task::Poll;
 use sharebench_model::{CacheRight, FileRef, IoPolicy, MetaYield, OpError, OpenHow};
 
 use crate::client::channels::session_counts::LEASE_STATES;
+use crate::client::exchange::Exchange;
 use crate::client::names::policy::access_and_disposition;
 use crate::client::negotiated::LEASING;
 use crate::client::open_file::OpenFile;
