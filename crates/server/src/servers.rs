@@ -10,10 +10,10 @@ use sharebench_ncp::security::level::Level;
 use sharebench_ncp::server::{StateBudget, Watchdog};
 use sharebench_target::Secret;
 
-use crate::front_end::{EventLog, FrontEnd, ServeError};
-use crate::read_only::ReadOnlyVolume;
-use crate::refusal_log::RefusalLog;
-use crate::volume_view::VolumeView;
+use crate::common::front_end::{EventLog, FrontEnd, ServeError};
+use crate::common::refusal_log::RefusalLog;
+use crate::volume::read_only::ReadOnlyVolume;
+use crate::volume::view::VolumeView;
 use crate::{
     BinderyProfile, ChangeReports, CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer,
     NcpServerOptions, NfsServer, NfsServerOptions, NfsTls, SmbServer, SmbServerOptions, Volume, WriteTimes,

@@ -29,13 +29,13 @@ use sharebench_ncp::server::{Datagrams, Environment, MAX_PACKET, Peer, PendingWo
 use sharebench_ncp::wire::TransportKind;
 
 use crate::Volume;
-use crate::admission::Admissions;
-use crate::front_end::{FrontEnd, ServeError, check_exposure};
+use crate::common::admission::Admissions;
+use crate::common::front_end::{FrontEnd, ServeError, check_exposure};
+use crate::common::udp_port::{bind_both, bind_udp};
 use crate::ncp::environment::SystemEnvironment;
 use crate::ncp::options::TransportLimits;
 use crate::ncp::threads::{ServerThreads, Sockets};
 use crate::ncp::volume::ServedVolume;
-use crate::udp_port::{bind_both, bind_udp};
 
 pub use ether::{NcpEtherOptions, NcpEtherServer};
 pub use options::{BinderyProfile, CommitPolicy, NameSpaces, NcpServerOptions};

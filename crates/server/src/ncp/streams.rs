@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
 
-use crate::admission::{Admission, Admissions};
+use crate::common::admission::{Admission, Admissions};
 use crate::ncp::ServerState;
 
 /// Streams that may be open in addition to the connections, so that further clients receive a refusal.

@@ -12,13 +12,13 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
 use crate::Volume;
-use crate::admission::{AdmissionLimits, Admissions};
-use crate::front_end::ServeError;
+use crate::common::admission::{AdmissionLimits, Admissions};
+use crate::common::front_end::ServeError;
+use crate::common::refusal_log::RefusalLog;
 use crate::ncp::ipx_link::IpxLink;
 use crate::ncp::options::{NcpServerOptions, TransportLimits};
 use crate::ncp::services::ServiceAdvertiser;
 use crate::ncp::{ServerState, datagrams, ipx, streams};
-use crate::refusal_log::RefusalLog;
 
 /// Default interval of checks for idle clients.
 const WATCH: Duration = Duration::from_secs(5);

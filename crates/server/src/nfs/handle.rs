@@ -7,7 +7,7 @@ use sharebench_nfs::protocol::MAX_HANDLE_BYTES;
 use sharebench_nfs::status::NfsStatus;
 use sharebench_nfs::xdr::{Reader, Writer, XdrError};
 
-use crate::nfs::sip::SipKey;
+use crate::nfs::siphash::SipKey;
 use crate::{NodeId, PersistentId, ROOT, Volume, VolumeError};
 
 /// Magic of a handle with the number of a node: "shb" and the version of the layout.

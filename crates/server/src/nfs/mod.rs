@@ -1,26 +1,15 @@
 //! The NFS front end: a volume served as NFS versions 3, 4.0, 4.1 and 4.2 and MOUNT version 3 on one TCP port, and as version 3
 //! over UDP at the same port on request.
 
-mod buffers;
-mod connection;
-mod data;
-mod datagrams;
 mod dispatch;
-mod facts;
-mod frames;
+mod gss;
 mod handle;
-mod listing;
-mod mounting;
-mod names;
 mod options;
-mod reply;
-mod reply_cache;
-mod secured;
-mod sip;
+mod siphash;
 mod state;
 mod transport;
+mod v3;
 mod v4;
-mod workers;
 
 #[cfg(test)]
 mod tests;
@@ -35,19 +24,19 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
 
 use crate::Volume;
-use crate::admission::{Admission, Admissions};
-use crate::change_reports::VolumeObserver;
-use crate::front_end::{FrontEnd, ServeError, check_exposure};
-use crate::nfs::connection::serve;
-use crate::nfs::datagrams::serve_datagrams;
+use crate::common::admission::{Admission, Admissions};
+use crate::common::front_end::{FrontEnd, ServeError, check_exposure};
+use crate::common::udp_port::bind_both;
 use crate::nfs::state::ServerState;
+use crate::nfs::transport::connection::serve;
+use crate::nfs::transport::datagrams::serve_datagrams;
+use crate::nfs::transport::workers::Workers;
 use crate::nfs::v4::{LeaseClock, StableStore};
-use crate::nfs::workers::Workers;
-use crate::udp_port::bind_both;
+use crate::volume::change_reports::VolumeObserver;
 
 pub use options::NfsServerOptions;
 pub use state::NfsServerCounts;
-pub use transport::NfsTls;
+pub use transport::stream::NfsTls;
 
 const PROTOCOL: &str = "nfs";
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 use sharebench_gss::AcceptorKeys;
 use sharebench_ncp::server::StateBudget;
 
-use crate::change_reports::ChangeReports;
-use crate::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
+use crate::common::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
 use crate::nfs::PROTOCOL;
-use crate::nfs::transport::NfsTls;
+use crate::nfs::transport::stream::NfsTls;
+use crate::volume::change_reports::ChangeReports;
 
 /// Options of [`NfsServer`](crate::NfsServer).
 #[derive(Debug, Clone)]

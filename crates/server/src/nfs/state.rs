@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sharebench_nfs::protocol::Procedure;
 use sharebench_nfs::rpcsec::GssServer;
 
-use crate::admission::{AdmissionLimits, Admissions};
-use crate::change_reports::VolumeObserver;
+use crate::common::admission::{AdmissionLimits, Admissions};
+use crate::common::refusal_log::RefusalLog;
 use crate::nfs::handle::HandleKey;
-use crate::nfs::reply_cache::ReplyCache;
+use crate::nfs::transport::reply_cache::ReplyCache;
 use crate::nfs::v4::{LeaseClock, StableStore, V4Server};
 use crate::nfs::{NfsServerOptions, PROTOCOL};
-use crate::refusal_log::RefusalLog;
-use crate::volume_view::VolumeView;
+use crate::volume::change_reports::VolumeObserver;
+use crate::volume::view::VolumeView;
 use crate::{NodeId, Volume};
 
 /// Number of locks for directories, which make the attributes before and after a change exact.

@@ -1,63 +1,21 @@
 //! The SMB front end: a volume served as a share in dialects 2.0.2 to 3.1.1.
 //!
-//! [`serving`] is the task of a connection. It splits bytes into [`frames`] and passes each one to
-//! [`connection`], which checks its protection, splits compounds and dispatches the requests; with a volume that blocks
-//! this happens on [`workers`]. [`negotiate`] and [`login`] set up a [`session`]. [`open_files`] is the only state that
-//! connections share: share modes, pending removals, byte-range locks and [`caching`].
+//! [`transport`] has the task of a connection. It splits bytes into frames and passes each one to
+//! [`session::connection`], which checks its protection, splits compounds and dispatches the requests; with a volume that
+//! blocks this happens on worker threads. NEGOTIATE and the login set up a session. [`files::open_files`] is the only state
+//! that connections share: share modes, pending removals, byte-range locks and what clients may cache ([`caching`]).
 
-mod answering;
-mod break_acknowledgment;
-mod breaking;
-mod buffers;
-mod cached_listings;
 mod caching;
-mod call;
-mod change_notify;
-mod channel;
-mod client_connections;
-mod connection;
-mod content_changes;
-mod create;
-mod credits;
-mod data;
-mod descriptors;
-mod durable;
-mod expiry;
-mod file_control;
-mod file_info;
-mod frames;
-mod ioctl;
-mod listing;
-mod lock_sequences;
-mod locks;
-mod login;
-mod negotiate;
-mod nt1;
-mod open_entries;
-mod open_files;
-mod open_streams;
-mod opening;
+mod files;
+mod names;
 mod options;
-mod parked;
-mod pattern;
-mod pending;
-mod pipe;
-mod places;
-mod query_info;
-mod resolve;
-mod serving;
 mod session;
-mod set_info;
+mod smb1;
 mod state;
 mod status;
-mod stream_opening;
 #[cfg(test)]
 mod tests;
-mod ticket;
-mod trees;
-mod watches;
-mod workers;
-mod write_times;
+mod transport;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -69,14 +27,14 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
 
 use crate::Volume;
-use crate::admission::{Admission, Admissions};
-use crate::change_reports::VolumeObserver;
-use crate::front_end::{FrontEnd, ServeError, check_exposure};
+use crate::common::admission::{Admission, Admissions};
+use crate::common::front_end::{FrontEnd, ServeError, check_exposure};
+pub use crate::smb::files::write_times::WriteTimes;
 pub use crate::smb::options::{Protection, SmbServerOptions};
-use crate::smb::serving::serve;
 use crate::smb::state::ServerState;
-use crate::smb::workers::Workers;
-pub use crate::smb::write_times::WriteTimes;
+use crate::smb::transport::connection::serve;
+use crate::smb::transport::workers::Workers;
+use crate::volume::change_reports::VolumeObserver;
 
 /// The protocol's name in messages.
 const PROTOCOL: &str = "smb";

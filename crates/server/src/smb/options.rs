@@ -7,11 +7,11 @@ use sharebench_ncp::server::StateBudget;
 use sharebench_smb::ServerMechanisms;
 use sharebench_target::Secret;
 
-use crate::change_reports::ChangeReports;
-use crate::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
-use crate::name::check_portable_name;
+use crate::common::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
 use crate::smb::PROTOCOL;
-use crate::smb::write_times::WriteTimes;
+use crate::smb::files::write_times::WriteTimes;
+use crate::volume::change_reports::ChangeReports;
+use crate::volume::name::check_portable_name;
 
 /// Protection of messages that the server requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -10,16 +10,16 @@ use sharebench_ncp::server::LoginThrottle;
 use sharebench_smb::wire::FileId;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::admission::{AdmissionLimits, Admissions};
-use crate::change_reports::VolumeObserver;
-use crate::refusal_log::RefusalLog;
-use crate::smb::client_connections::ClientConnections;
-use crate::smb::durable::LostOpens;
-use crate::smb::expiry::NEVER;
-use crate::smb::open_files::OpenFiles;
-use crate::smb::session::Session;
-use crate::smb::workers::Delivery;
+use crate::common::admission::{AdmissionLimits, Admissions};
+use crate::common::refusal_log::RefusalLog;
+use crate::smb::files::durable::LostOpens;
+use crate::smb::files::open_files::OpenFiles;
+use crate::smb::session::established::Session;
+use crate::smb::session::expiry::NEVER;
+use crate::smb::transport::client_connections::ClientConnections;
+use crate::smb::transport::workers::Delivery;
 use crate::smb::{PROTOCOL, SmbServerOptions};
+use crate::volume::change_reports::VolumeObserver;
 use crate::{NodeId, Volume};
 
 /// Volume, options, open files and sessions of a server.

@@ -11,7 +11,7 @@ use sharebench_model::{ErrorClass, MetaOp, OpStep};
 use sharebench_smb::SmbTarget;
 use sharebench_target::{ConnectError, Secret, SessionSpec, Target, TargetUrl, UrlPart, call};
 
-use crate::read_only::ReadOnlyVolume;
+use crate::volume::read_only::ReadOnlyVolume;
 use crate::{EventLog, MemoryVolume, Protection, ROOT, ServeError, SmbServer, SmbServerOptions, Volume};
 
 #[test]

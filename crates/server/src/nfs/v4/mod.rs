@@ -5,6 +5,7 @@
 //! [`peer`] and [`callback`] are the way back to a client.
 
 mod acl;
+mod attribute_operations;
 mod attributes;
 mod callback;
 mod calls;
@@ -12,17 +13,16 @@ mod client_calls;
 mod clock;
 mod compound;
 mod data;
-mod delegating;
 mod errors;
-mod facts;
 mod limits;
 mod listing;
-mod locking;
+mod lock;
 mod names;
 mod open;
 mod peer;
 mod pseudo;
-mod setting;
+mod recalls;
+mod set_attributes;
 mod sparse;
 mod state;
 #[cfg(test)]

@@ -11,7 +11,7 @@ use sharebench_nfs::xdr::{Reader, Writer};
 use crate::nfs::handle::Place;
 use crate::nfs::v4::compound::Compound;
 use crate::nfs::v4::errors::{OpResult, of_name, of_node};
-use crate::nfs::v4::setting::volume_change;
+use crate::nfs::v4::set_attributes::volume_change;
 use crate::{Attributes, MAX_NAME_BYTES, NodeId, ROOT, SetAttributes};
 
 const DIRECTORY_MODE: u32 = 0o755;

@@ -21,7 +21,7 @@ use crate::nfs::v4::client_calls::OwnerCall;
 use crate::nfs::v4::compound::Compound;
 use crate::nfs::v4::errors::{OpError, OpResult, of_name, of_node};
 use crate::nfs::v4::names::{change_info, name};
-use crate::nfs::v4::setting::volume_change;
+use crate::nfs::v4::set_attributes::volume_change;
 use crate::nfs::v4::state::opens::WantedOpen;
 use crate::{Attributes, NodeId, SetAttributes, VolumeError};
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::nfs::handle::HandleSecret;
-use crate::nfs::sip::SipKey;
+use crate::nfs::siphash::SipKey;
 use crate::system::private_file;
 
 /// First line of the file.

@@ -1,0 +1,532 @@
+//! The open files of all clients: share modes, pending removals, and what a file has besides its node.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Instant, SystemTime};
+
+use sharebench_ncp::server::{ENTRY_BYTES, StateCharge};
+use sharebench_smb::NtStatus;
+use sharebench_smb::wire::FileId;
+use sharebench_smb::wire::change_notify::{Action, filter};
+use sharebench_smb::wire::create::access;
+use tokio::runtime::Handle;
+
+use crate::smb::caching::cache_rights::{
+    CacheRequest, Grant, GrantLimits, GrantedCache, Holder, LeaseId, Owner,
+};
+use crate::smb::caching::directory_leases::{CachedListings, MAX_LISTING_LEASES, ParentListing};
+use crate::smb::caching::lease_breaks::Contender;
+use crate::smb::files::content_changes::ContentChanges;
+use crate::smb::files::durable::Durability;
+use crate::smb::files::lock_sequences::LockSequences;
+use crate::smb::files::locks::{Lock, WaitingLock};
+use crate::smb::files::open_entries::{OpenEntries, OpenEntry};
+use crate::smb::files::open_streams::OpenStreams;
+use crate::smb::files::write_times::ShownWriteTime;
+use crate::smb::names::listing::ListingState;
+pub(crate) use crate::smb::names::places::Place;
+use crate::smb::names::places::Places;
+use crate::smb::names::watches::{Watch, Watches};
+use crate::smb::session::deferred::Gate;
+use crate::smb::session::established::OpenCount;
+use crate::smb::session::pending::PendingReply;
+use crate::smb::status::Outcome;
+use crate::{Attributes, NodeId, SetAttributes, Volume, VolumeResult};
+
+/// Maximum number of oplocks and leases of a file: every open examines all of them. Further opens get none.
+const MAX_GRANTS: usize = 1024;
+
+/// An open file or directory of a client (MS-SMB2 3.3.1.10).
+pub(crate) struct OpenFile {
+    pub(crate) id: FileId,
+    pub(crate) node: NodeId,
+    /// The node that has the stream, if the open is one.
+    pub(crate) base: Option<NodeId>,
+    pub(crate) directory: bool,
+    /// Granted access.
+    pub(crate) access: u32,
+    /// Every write is on stable storage before its reply.
+    pub(crate) write_through: bool,
+    pub(crate) options: u32,
+    /// The lease that the open belongs to.
+    pub(crate) lease: Option<LeaseId>,
+    pub(crate) parent: ParentListing,
+    /// Bytes that the client has reserved.
+    pub(crate) allocation: u64,
+    /// What happens to the open when its client loses its connection.
+    pub(crate) durable: Option<Durability>,
+    /// Time for which the client has requested that nothing ends the open after a loss, in milliseconds; 0 for none.
+    pub(crate) resilience: AtomicU64,
+    /// Shared with the other opens of the node.
+    pub(crate) file: Arc<File>,
+    pub(crate) delete_on_close: AtomicBool,
+    /// The numbers of its lock requests, by index (MS-SMB2 3.3.1.10: `LockSequenceArray`).
+    pub(crate) lock_sequences: LockSequences,
+    /// `FilePositionInformation`, which only stores what a client sets.
+    pub(crate) position: AtomicU64,
+    pub(crate) listing: Mutex<ListingState>,
+    /// The watch of a directory, after the first request for it.
+    pub(crate) watch: OnceLock<Arc<Watch>>,
+    /// Counts the open at its connection.
+    pub(crate) count: Mutex<OpenCount>,
+    /// Changes that are in progress.
+    pub(crate) changes: ContentChanges,
+}
+
+impl OpenFile {
+    /// The place of the name by which it was opened.
+    pub(crate) fn place(&self) -> Place {
+        self.file.state().places.of(self.id.volatile).clone()
+    }
+
+    /// The node that has times, owner and mode.
+    pub(crate) fn described_node(&self) -> NodeId {
+        self.base.unwrap_or(self.node)
+    }
+
+    /// Attributes of the open: of a stream, the sizes are its own and everything else that of its file.
+    pub(crate) fn attributes(&self, volume: &dyn Volume) -> VolumeResult<Attributes> {
+        let own = volume.attributes(self.node)?;
+        let Some(base) = self.base else { return Ok(self.file.as_shown(own)) };
+        let base = volume.attributes(base)?;
+        Ok(self.file.as_shown(Attributes {
+            size: own.size,
+            allocated: own.allocated,
+            directory: false,
+            ..base
+        }))
+    }
+
+    /// Prepares the time of a write for a server that reports it late.
+    pub(crate) fn begin_write(&self, volume: &dyn Volume) -> VolumeResult<()> {
+        let modified = || volume.attributes(self.described_node()).map(|found| found.modified);
+        self.file.write_time.begin_write(Instant::now(), modified)
+    }
+
+    /// Reports the writes of an open that is being closed. Those that were held back have the time of the close.
+    pub(crate) fn end_writes(&self, volume: &dyn Volume) {
+        let writes = self.access & (access::WRITE_DATA | access::APPEND_DATA) != 0;
+        if writes && self.file.write_time.release() {
+            let change = SetAttributes { modified: Some(SystemTime::now()), ..SetAttributes::default() };
+            if let Err(error) = volume.set_attributes(self.described_node(), &change) {
+                tracing::debug!(%error, "the time of the last write stays that of the write");
+            }
+        }
+    }
+
+    /// Bytes of an open with what belongs to it alone: its grant, and a file that nobody else has open. `name` is that of the request.
+    pub(crate) fn bytes(name: &str) -> usize {
+        let entries = size_of::<OpenEntry>() + size_of::<Grant>() + 6 * ENTRY_BYTES;
+        size_of::<Self>() + size_of::<File>() + entries + 3 * name.len()
+    }
+
+    /// True if the close removes the file.
+    pub(crate) fn deletes(&self) -> bool {
+        self.delete_on_close.load(Ordering::Relaxed)
+    }
+
+    /// Checks that one of these rights was granted.
+    pub(crate) fn require(&self, any_of: u32) -> Outcome<()> {
+        if self.access & any_of == 0 { Err(NtStatus::ACCESS_DENIED) } else { Ok(()) }
+    }
+}
+
+/// A node that is open at least once.
+pub(crate) struct File {
+    pub(crate) node: NodeId,
+    /// True while there are byte-range locks, so that READ and WRITE of other files need not look for them.
+    pub(crate) locked: AtomicBool,
+    /// True while clients may cache what they read, so that WRITE of other files need not look for them.
+    pub(crate) cached: AtomicBool,
+    /// Counts the directory while clients cache its listing; none for a file.
+    pub(crate) listings: Option<Arc<CachedListings>>,
+    /// Runs the timers of breaks.
+    pub(crate) runtime: Option<Handle>,
+    breaks: AtomicU64,
+    pub(crate) write_time: ShownWriteTime,
+    state: Mutex<FileState>,
+}
+
+/// What the opens of a node have in common.
+pub(crate) struct FileState {
+    /// The one that is chosen is that whose removal is pending.
+    pub(crate) places: Places,
+    pub(crate) opens: OpenEntries,
+    pub(crate) delete_pending: bool,
+    /// The lease of the directory that the open which requested the removal has named.
+    pub(crate) deleter: Option<LeaseId>,
+    pub(crate) locks: Vec<Lock>,
+    pub(crate) waiting: Vec<WaitingLock>,
+    pub(crate) grants: Vec<Grant>,
+    /// That of the locks.
+    pub(crate) lock_charge: StateCharge,
+}
+
+impl FileState {
+    /// Requests the removal of the name of an open, or withdraws the request.
+    pub(crate) fn set_delete_pending(&mut self, open: u64, pending: bool) {
+        self.delete_pending = pending;
+        if pending {
+            self.places.choose(open);
+        }
+    }
+}
+
+impl File {
+    fn new(
+        (node, place): (NodeId, &Place),
+        listings: Option<Arc<CachedListings>>,
+        runtime: Option<Handle>,
+        lock_charge: StateCharge,
+    ) -> Self {
+        let state = FileState {
+            places: Places::new(place),
+            opens: OpenEntries::default(),
+            delete_pending: false,
+            deleter: None,
+            locks: Vec::new(),
+            waiting: Vec::new(),
+            grants: Vec::new(),
+            lock_charge,
+        };
+        Self {
+            node,
+            locked: AtomicBool::default(),
+            cached: AtomicBool::default(),
+            listings,
+            runtime,
+            breaks: AtomicU64::default(),
+            write_time: ShownWriteTime::default(),
+            state: Mutex::new(state),
+        }
+    }
+
+    /// The node that has the stream, if the file is one.
+    pub(crate) fn base(&self) -> Option<NodeId> {
+        self.state().places.chosen().stream.as_ref().map(|(base, _)| *base)
+    }
+
+    /// The place whose removal is pending, if the file is open no longer.
+    pub(crate) fn unused_place(&self) -> Option<Place> {
+        let state = self.state();
+        (state.opens.is_empty() && state.delete_pending).then(|| state.places.chosen().clone())
+    }
+
+    /// True for a directory.
+    pub(crate) fn is_directory(&self) -> bool {
+        self.listings.is_some()
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, FileState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Attributes of the volume with the time of the last write that clients see.
+    pub(crate) fn as_shown(&self, mut attributes: Attributes) -> Attributes {
+        attributes.modified = self.write_time.shown(Instant::now(), attributes.modified);
+        attributes
+    }
+
+    /// Ends what the client of an open may cache. Requests that wait for it continue.
+    pub(crate) fn end_grants(&self, open: u64) {
+        let gates = {
+            let mut state = self.state();
+            let gates = state.leave_grants(open);
+            self.note_grants(&mut state);
+            gates
+        };
+        for gate in gates {
+            gate.open();
+        }
+    }
+
+    /// A number for a break.
+    pub(crate) fn next_break(&self) -> u64 {
+        self.breaks.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// An open that is about to be added.
+pub(crate) struct WantedOpen<'a> {
+    pub(crate) node: NodeId,
+    pub(crate) place: &'a Place,
+    pub(crate) id: FileId,
+    /// Access that share modes concern, with what the disposition needs.
+    pub(crate) access: u32,
+    pub(crate) share: u32,
+    pub(crate) overwrites: bool,
+    pub(crate) directory: bool,
+    pub(crate) cache: &'a CacheRequest,
+    pub(crate) holder: Arc<Holder>,
+    /// The request has not waited yet.
+    pub(crate) first: bool,
+}
+
+/// An open that ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LeavingOpen {
+    pub(crate) id: u64,
+    pub(crate) lease: Option<LeaseId>,
+    /// The lease of the directory that it has named.
+    pub(crate) parent: Option<LeaseId>,
+    /// It removes the file.
+    pub(crate) deletes: bool,
+}
+
+/// The result of adding an open.
+pub(crate) enum Opening {
+    Opened(Arc<File>, GrantedCache),
+    /// Other clients must acknowledge a break first.
+    Wait(Arc<Gate>),
+    /// Opens of clients that have lost their connections must be closed first.
+    Lost(Vec<u64>),
+}
+
+#[derive(Default)]
+pub(crate) struct Tables {
+    pub(crate) files: HashMap<NodeId, Arc<File>>,
+    /// The streams of each node that are open.
+    pub(crate) streams: OpenStreams,
+    /// The file of each lease. A lease belongs to one file (MS-SMB2 3.3.5.9.8).
+    leases: HashMap<LeaseId, Arc<File>>,
+}
+
+/// The table of the nodes that are open.
+///
+/// A node whose removal is pending stays in the table until its name is removed, so that nobody opens it meanwhile. The
+/// table is locked before a file, and neither is locked while the volume is called.
+#[derive(Default)]
+pub(crate) struct OpenFiles {
+    tables: Mutex<Tables>,
+    /// Number of open nodes, so that changes over other protocols need not look for them while there are none.
+    count: AtomicUsize,
+    /// Runs the timers of breaks.
+    runtime: OnceLock<Handle>,
+    pub(crate) watches: Watches,
+    pub(crate) listings: Arc<CachedListings>,
+}
+
+impl OpenFiles {
+    pub(crate) fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets what runs the timers of breaks.
+    pub(crate) fn run_timers_on(&self, runtime: Handle) {
+        // A second call changes nothing.
+        let _ = self.runtime.set(runtime);
+    }
+
+    /// Adds an open of a node if the share modes and caches of the others allow it (MS-FSA 2.1.5.1.2).
+    pub(crate) fn open(&self, wanted: &WantedOpen<'_>, writes: bool) -> Outcome<Opening> {
+        let mut tables = self.tables();
+        let known = tables.files.get(&wanted.node).cloned();
+        let file = known.clone().unwrap_or_else(|| {
+            let listings = wanted.directory.then(|| Arc::clone(&self.listings));
+            let lock_charge = wanted.holder.session.budget().nothing();
+            let runtime = self.runtime.get().cloned();
+            Arc::new(File::new((wanted.node, wanted.place), listings, runtime, lock_charge))
+        });
+        let cache = if wanted.directory { &wanted.cache.of_directory() } else { wanted.cache };
+        let lease = cache.lease();
+        // Also a directory that is granted none.
+        if let Some(of_lease) = wanted.cache.lease().and_then(|id| tables.leases.get(&id))
+            && !Arc::ptr_eq(of_lease, &file)
+        {
+            return Err(NtStatus::INVALID_PARAMETER);
+        }
+        let entry = OpenEntry { id: wanted.id.volatile, access: wanted.access, share: wanted.share };
+        let excluded = tables.streams.keep(wanted.node, &entry);
+        let mut state = file.state();
+        if state.delete_pending {
+            return Err(NtStatus::DELETE_PENDING);
+        }
+        if excluded {
+            return Err(NtStatus::SHARING_VIOLATION);
+        }
+        let violates = state.opens.violated_by(&entry);
+        if violates || !entry.is_stat() {
+            let contender = Contender {
+                request: cache,
+                access: wanted.access,
+                violates,
+                overwrites: wanted.overwrites,
+                first: wanted.first,
+            };
+            let obstacles = state.contend(&file, &contender);
+            if !obstacles.lost.is_empty() {
+                return Ok(Opening::Lost(obstacles.lost));
+            }
+            if let Some(gate) = obstacles.gate {
+                return Ok(Opening::Wait(gate));
+            }
+        }
+        if violates {
+            return Err(NtStatus::SHARING_VIOLATION);
+        }
+        state.opens.insert(entry);
+        state.places.add(entry.id, wanted.place);
+        let leases = if lease.is_some() && wanted.holder.is_congested() {
+            0
+        } else if wanted.directory {
+            MAX_LISTING_LEASES
+        } else {
+            MAX_GRANTS
+        };
+        let limits = GrantLimits { overwritten: wanted.overwrites, writes, leases };
+        let granted = state.grant(wanted.id, cache, limits, Arc::clone(&wanted.holder));
+        file.note_grants(&mut state);
+        drop(state);
+        if known.is_none() {
+            tables.streams.add(wanted.place, &file);
+            tables.files.insert(wanted.node, Arc::clone(&file));
+            self.count.store(tables.files.len(), Ordering::Release);
+        }
+        if let (Some(id), GrantedCache::Lease(_)) = (lease, granted) {
+            tables.leases.insert(id, Arc::clone(&file));
+        }
+        Ok(Opening::Opened(file, granted))
+    }
+
+    /// All nodes that are open.
+    pub(crate) fn all_open(&self) -> Vec<Arc<File>> {
+        self.tables().files.values().cloned().collect()
+    }
+
+    /// True if a node is open.
+    pub(crate) fn is_open(&self, node: NodeId) -> bool {
+        self.tables().files.contains_key(&node)
+    }
+
+    /// The open node with this number.
+    pub(crate) fn of_node(&self, node: NodeId) -> Option<Arc<File>> {
+        if self.count.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        self.tables().files.get(&node).cloned()
+    }
+
+    /// True while a client has a lease.
+    pub(crate) fn has_leases(&self) -> bool {
+        !self.tables().leases.is_empty()
+    }
+
+    /// The file of a lease.
+    pub(crate) fn of_lease(&self, id: LeaseId) -> Option<Arc<File>> {
+        self.tables().leases.get(&id).cloned()
+    }
+
+    /// Closes a file, and removes its name if that was pending and nobody else has it open. Nobody learns of a removal that
+    /// fails (MS-SMB2 3.3.4.17), so that requests for it are checked before.
+    pub(crate) fn close(&self, open: &OpenFile, volume: &dyn Volume) {
+        self.watches.close(open);
+        let leaving = LeavingOpen {
+            id: open.id.volatile,
+            lease: open.lease,
+            parent: open.parent.lease,
+            deletes: open.delete_on_close.load(Ordering::Relaxed),
+        };
+        let written_in = self.written_in(open);
+        self.leave(&open.file, leaving, volume);
+        if let Some(directory) = written_in {
+            self.end_listing(directory, open.parent.lease);
+        }
+    }
+
+    /// Ends an open that has no identifier any longer.
+    pub(crate) fn leave(&self, file: &Arc<File>, leaving: LeavingOpen, volume: &dyn Volume) {
+        let LeavingOpen { id, lease, parent, deletes } = leaving;
+        let has_streams = (deletes || file.state().delete_pending) && self.tables().streams.has(file.node);
+        let pending;
+        let (removed, replies, gates) = {
+            let mut state = file.state();
+            if deletes && !state.delete_pending {
+                state.set_delete_pending(id, true);
+                state.deleter = parent;
+            }
+            state.opens.remove(id);
+            state.places.remove(id);
+            if deletes {
+                // Clients that only keep the handle must not delay the removal.
+                state.break_handles(file, Some(id));
+            }
+            let gates = state.leave_grants(id);
+            file.note_grants(&mut state);
+            let replies = state.leave_locks(id, &file.locked);
+            pending = state.delete_pending;
+            // A client knows of a removal that it has requested, and whose last close it has sent.
+            let named = parent.filter(|_| parent == state.deleter);
+            let removed = (state.opens.is_empty() && pending && !has_streams)
+                .then(|| (state.places.chosen().clone(), named));
+            (removed, replies, gates)
+        };
+        answer(replies);
+        if let Some((place, named)) = removed {
+            self.remove(volume, file.node, &place, named);
+        } else if pending {
+            self.watches.end_of(file.node, NtStatus::DELETE_PENDING);
+        }
+        {
+            let mut tables = self.tables();
+            // A file whose removal waits for its streams stays.
+            if !(has_streams && pending) {
+                self.forget_unused(&mut tables, file.node);
+            }
+            if let Some(lease) = lease {
+                let owner = Owner::Lease(lease);
+                let ended = !file.state().grants.iter().any(|grant| grant.owner == owner);
+                if ended && tables.leases.get(&lease).is_some_and(|known| Arc::ptr_eq(known, file)) {
+                    tables.leases.remove(&lease);
+                }
+            }
+        }
+        if has_streams || file.base().is_some() {
+            self.remove_after_streams(file, volume);
+        }
+        // After the removal of the name, which an open that waits must not find.
+        for gate in gates {
+            gate.open();
+        }
+    }
+}
+
+impl OpenFiles {
+    /// Forgets a node without opens.
+    pub(crate) fn forget_unused(&self, tables: &mut Tables, node: NodeId) {
+        if tables.files.get(&node).is_some_and(|known| known.state().opens.is_empty())
+            && let Some(file) = tables.files.remove(&node)
+        {
+            tables.streams.remove(&file);
+            self.count.store(tables.files.len(), Ordering::Release);
+        }
+    }
+
+    /// Removes a name if it still belongs to the node.
+    pub(crate) fn remove(&self, volume: &dyn Volume, node: NodeId, place: &Place, named: Option<LeaseId>) {
+        if let Some((base, stream)) = &place.stream {
+            if volume.remove_stream(*base, stream).is_ok() {
+                self.note_place(place, (Action::RemovedStream, filter::STREAM_NAME), named);
+            }
+            return;
+        }
+        let found = volume.lookup(place.directory, &place.name);
+        let Some(found) = found.ok().filter(|found| found.node == node) else { return };
+        let (removed, kind) = if found.directory {
+            (volume.remove_directory(place.directory, &place.name), filter::DIR_NAME)
+        } else {
+            (volume.remove(place.directory, &place.name), filter::FILE_NAME)
+        };
+        match removed {
+            Ok(()) => self.note_place(place, (Action::Removed, kind), named),
+            Err(error) => tracing::debug!(%error, name = ?place.name, "SMB removal on close failed"),
+        }
+    }
+}
+
+/// Sends replies to requests that waited for a lock.
+pub(crate) fn answer(replies: Vec<(PendingReply, NtStatus)>) {
+    for (pending, status) in replies {
+        pending.send_status(status);
+    }
+}

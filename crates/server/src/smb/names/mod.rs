@@ -1,0 +1,8 @@
+//! Names: paths, patterns, listings, and directories that are watched for changes.
+
+pub(super) mod change_notify;
+pub(super) mod listing;
+pub(super) mod pattern;
+pub(super) mod places;
+pub(super) mod resolve;
+pub(super) mod watches;

@@ -1,0 +1,285 @@
+//! A message of SMB1 and its reply: signature, chain of commands, header (MS-CIFS 3.3.5.2).
+
+use std::sync::Arc;
+
+use sharebench_smb::NtStatus;
+use sharebench_smb::nt1::message::{HEADER_LEN, NoWords, REPLY, put_blocks};
+use sharebench_smb::nt1::{Header, Message, command};
+use sharebench_smb::wire::frame::PREFIX_LEN;
+use sharebench_smb::wire::header::Header as Smb2Header;
+
+use super::call::Nt1Call;
+use super::reply::{Nt1Reply, response_header, sign};
+use super::state::Nt1State;
+use crate::smb::session::call::Answer;
+use crate::smb::session::channel::Channel;
+use crate::smb::session::connection::Connection;
+use crate::smb::session::deferred::{Chain, Gate, ParkedRequest};
+use crate::smb::session::pending::{PendingReply, ReplyForm};
+use crate::smb::transport::buffers::Replies;
+use crate::smb::transport::connection::Broken;
+
+/// Maximum number of commands of a message. Clients chain at most four.
+const MAX_COMMANDS: usize = 16;
+/// Commands of a chain are rejected once its reply has this many bytes.
+const MAX_REPLY_BYTES: usize = 2 << 20;
+/// Maximum number of replies to one ECHO.
+const MAX_ECHOES: u16 = 16;
+
+/// The result of one command of a chain.
+enum Step {
+    /// Its block is in the reply; the next command and its offset.
+    Next(Option<(u8, usize)>, NtStatus),
+    /// There is no reply, or it follows later.
+    None,
+}
+
+/// A message that is being answered.
+struct Reply {
+    /// Position of the header in the replies.
+    start: usize,
+    /// Position of the last block, whose words name the next command.
+    last: Option<usize>,
+}
+
+impl Connection {
+    /// Appends the reply to a message. A message that was `resumed` has waited, and its signature was verified when it arrived.
+    pub(in crate::smb) fn answer_nt1(
+        self: &Arc<Self>,
+        message: &mut [u8],
+        (number, resumed): (Option<u32>, bool),
+        out: &mut Replies,
+    ) -> Result<(), Broken> {
+        let state = self.nt1.get().ok_or(Broken)?;
+        let header = Header::decode(message).map_err(|_| Broken)?;
+        if header.flags & REPLY != 0 {
+            return Err(Broken);
+        }
+        if let Some(signer) = state.signer().filter(|_| !resumed) {
+            // A message that overtook the end of the login has no number, and nobody can have signed it.
+            let number = number.ok_or(Broken)?;
+            if !signer.verify(message, number) {
+                tracing::debug!(
+                    command = command::name(header.command),
+                    "SMB1 message with a wrong signature"
+                );
+                return Err(Broken);
+            }
+        }
+        let mut call = Nt1Call::new(self, state, message, (header, number, resumed));
+        if header.command == command::ECHO {
+            return echo(&call, out);
+        }
+        let start = out.len();
+        out.put_zeros(PREFIX_LEN + HEADER_LEN);
+        let mut reply = Reply { start: start + PREFIX_LEN, last: None };
+        let mut next = Some((header.command, HEADER_LEN));
+        let mut status = NtStatus::SUCCESS;
+        let mut count = 0;
+        while let Some((command, offset)) = next.take() {
+            count += 1;
+            if count > MAX_COMMANDS || out.len() - reply.start > MAX_REPLY_BYTES {
+                status = NtStatus::INSUFFICIENT_RESOURCES;
+                reply.put_error(command, out);
+                break;
+            }
+            match self.answer_command(&mut call, (command, offset), &mut reply, out)? {
+                Step::Next(following, answered) => {
+                    status = answered;
+                    next = following.filter(|_| answered == NtStatus::SUCCESS);
+                }
+                Step::None => {
+                    out.truncate(start);
+                    return Ok(());
+                }
+            }
+        }
+        reply.finish(&call, status, out);
+        out.finish_frame(start);
+        Ok(())
+    }
+
+    /// Answers one command of a chain.
+    fn answer_command(
+        self: &Arc<Self>,
+        call: &mut Nt1Call<'_>,
+        (command, offset): (u8, usize),
+        reply: &mut Reply,
+        out: &mut Replies,
+    ) -> Result<Step, Broken> {
+        let block = Message::block_at(call.message, offset);
+        let Ok((block, bytes_at)) = block else {
+            reply.put_error(command, out);
+            return Ok(Step::Next(None, NtStatus::INVALID_PARAMETER));
+        };
+        // The offset of a further command only grows, so that no chain has a loop.
+        let next = match (command::is_andx(command), block.words) {
+            (true, [next, _, low, high, ..]) if *next != command::NONE => {
+                let at = usize::from(u16::from_le_bytes([*low, *high]));
+                if at <= offset {
+                    reply.put_error(command, out);
+                    return Ok(Step::Next(None, NtStatus::INVALID_PARAMETER));
+                }
+                Some((*next, at))
+            }
+            _ => None,
+        };
+        call.block = block;
+        call.bytes_at = bytes_at;
+        call.first = offset == HEADER_LEN;
+        call.last = next.is_none();
+        let at = reply.link(command, out);
+        let mut body = std::mem::take(&mut out.scratch);
+        body.clear();
+        let answered = if command == command::READ_ANDX {
+            call.read(at - reply.start, out)
+        } else {
+            call.reply_at = at - reply.start;
+            call.dispatch(command, &mut body)
+        };
+        let step = match answered {
+            Ok(Answer::Now(status)) => {
+                out.put(&body);
+                reply.last = command::is_andx(command).then_some(at);
+                Step::Next(next, status)
+            }
+            Ok(Answer::Later) => Step::None,
+            Ok(Answer::Wait(gate)) if call.first => {
+                self.park_nt1(call, &gate);
+                Step::None
+            }
+            Ok(Answer::Wait(_)) => {
+                // The commands before it have been performed and must not be repeated.
+                out.truncate(at);
+                put_empty(out);
+                Step::Next(None, NtStatus::SHARING_VIOLATION)
+            }
+            Ok(Answer::Never) => return Err(Broken),
+            Err(status) => {
+                out.truncate(at);
+                put_empty(out);
+                Step::Next(None, status)
+            }
+        };
+        out.scratch = body;
+        Ok(step)
+    }
+
+    /// Keeps a message until a gate opens, and answers it then from its start.
+    fn park_nt1(self: &Arc<Self>, call: &Nt1Call<'_>, gate: &Arc<Gate>) {
+        let Some(pending) = call.pending() else { return };
+        let parked = ParkedRequest {
+            connection: Arc::clone(self),
+            messages: call.message.to_vec(),
+            chain: Chain::default(),
+            related: false,
+            sealing: None,
+            pending,
+        };
+        gate.park(parked, !call.resumed);
+    }
+}
+
+impl Nt1Call<'_> {
+    /// A reply that is sent later, to this message.
+    pub(super) fn pending(&self) -> Option<PendingReply> {
+        let session = self.session.as_ref()?;
+        let message_id = cancel_key(&self.header);
+        Some(PendingReply {
+            id: self.server.new_id(),
+            header: Smb2Header { message_id, ..Smb2Header::default() },
+            channel: Channel::of_session(session),
+            form: ReplyForm::Nt1(Nt1Reply::new(self.header, self.number, self.state)),
+            // All of the message waits: no reply precedes its own.
+            frame: 0,
+            late: self.connection.late.clone(),
+            waiting: Arc::clone(&self.connection.waiting),
+        })
+    }
+
+    /// `NT_CANCEL` (MS-CIFS 3.3.5.52): the request with the same ids is answered at once. It has no reply of its own.
+    pub(super) fn cancel(&self) {
+        let message_id = cancel_key(&self.header);
+        self.connection.cancel(&Smb2Header { message_id, ..Smb2Header::default() });
+    }
+}
+
+/// What identifies a request that may be cancelled (MS-CIFS 2.2.4.65.1).
+fn cancel_key(header: &Header) -> u64 {
+    let ids = [header.mid, header.pid_low, header.uid, header.tid];
+    ids.iter().fold(0, |key, id| key << 16 | u64::from(*id))
+}
+
+/// A block without words and bytes, which is that of an error.
+fn put_empty(out: &mut Replies) {
+    out.put_zeros(3);
+}
+
+impl Reply {
+    /// Starts the block of a command and names it in the block before; returns its position.
+    fn link(&mut self, command: u8, out: &mut Replies) -> usize {
+        let len = out.len() - self.start;
+        if let Some(last) = self.last.take() {
+            // Each block starts at a multiple of four bytes, as Windows does it.
+            out.put_zeros(len.next_multiple_of(4) - len);
+            let offset = u16::try_from(out.len() - self.start).unwrap_or(u16::MAX).to_le_bytes();
+            // The words of an ANDX command start with the next command, a reserved byte and its offset.
+            if let Some(andx) = out.tail(last).get_mut(1..5) {
+                andx.copy_from_slice(&[command, 0, offset[0], offset[1]]);
+            }
+        }
+        out.len()
+    }
+
+    fn put_error(&mut self, command: u8, out: &mut Replies) {
+        self.link(command, out);
+        put_empty(out);
+    }
+
+    /// Writes the header, and signs.
+    fn finish(&self, call: &Nt1Call<'_>, status: NtStatus, out: &mut Replies) {
+        // The login that activates signatures has the number 0.
+        let number = call.number.or(call.activates_signing.then_some(0));
+        let mut encoded = std::mem::take(&mut out.scratch);
+        encoded.clear();
+        response_header(&call.header, status, number.is_some()).encode(&mut encoded);
+        let message = out.tail(self.start);
+        if let Some(place) = message.get_mut(..HEADER_LEN) {
+            place.copy_from_slice(&encoded);
+        }
+        sign(message, number, call.state);
+        out.scratch = encoded;
+    }
+}
+
+/// ECHO (MS-CIFS 3.3.5.32): as many replies as requested, up to a limit. It needs no session.
+fn echo(call: &Nt1Call<'_>, out: &mut Replies) -> Result<(), Broken> {
+    let (block, _) = Message::block_at(call.message, HEADER_LEN).map_err(|_| Broken)?;
+    let wanted = block.get::<sharebench_smb::nt1::path::Echo>().map(|echo| echo.count);
+    let mut body = Vec::new();
+    let (count, status) = match wanted {
+        Ok(count) => (count.min(MAX_ECHOES), NtStatus::SUCCESS),
+        Err(_) => (1, NtStatus::INVALID_PARAMETER),
+    };
+    for nth in 1..=count {
+        body.clear();
+        if status == NtStatus::SUCCESS {
+            put_blocks(&sharebench_smb::nt1::path::Echo { count: nth }, &mut body, |bytes| {
+                bytes.extend_from_slice(block.bytes);
+            });
+        } else {
+            put_blocks(&NoWords {}, &mut body, |_| {});
+        }
+        let start = out.len();
+        out.put_zeros(PREFIX_LEN + HEADER_LEN);
+        out.put(&body);
+        Reply { start: start + PREFIX_LEN, last: None }.finish(call, status, out);
+        out.finish_frame(start);
+    }
+    Ok(())
+}
+
+/// A state of a connection that has just negotiated SMB1.
+pub(super) fn new_state() -> Arc<Nt1State> {
+    Arc::default()
+}

@@ -1,0 +1,319 @@
+//! The task of one connection: frames in bursts, replies in one write per burst, in any order.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::io::{self, IoSlice};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sharebench_smb::wire::frame::PREFIX_LEN;
+use sharebench_smb::wire::header::Header;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{Instant, timeout_at};
+
+use crate::common::admission::Admission;
+use crate::smb::files::set_info::breaks_handles;
+use crate::smb::session::connection::Connection;
+use crate::smb::state::ServerState;
+use crate::smb::transport::buffers::{Replies, return_job, return_replies, take_job, take_replies};
+use crate::smb::transport::frames::Frames;
+use crate::smb::transport::workers::{Arrival, Delivery, Job, Workers};
+
+/// Replies are sent once this many bytes wait.
+const SEND_BYTES: usize = 1 << 20;
+/// Replies from this size on are sent without a copy.
+const LARGE_REPLY_BYTES: usize = 16 << 10;
+/// Bytes of a message in addition to the data of a WRITE: headers, paths and contexts.
+const MAX_HEAD_BYTES: usize = 64 << 10;
+
+/// Serves a connection until its peer closes it or breaks the protocol. With `workers` the requests run on them,
+/// otherwise on this thread.
+pub(crate) async fn serve(
+    stream: TcpStream,
+    state: Arc<ServerState>,
+    admission: Admission,
+    workers: Option<Arc<Workers>>,
+) {
+    let peer = stream.peer_addr().ok();
+    let Ok(mut serving) = Serving::new(stream, state, admission, workers) else { return };
+    if let Err(error) = serving.run().await {
+        tracing::debug!(?peer, %error, "SMB connection ended");
+    }
+}
+
+/// A connection that is being served. Dropping it, also when the task is aborted, closes the files of the client.
+struct Serving {
+    stream: TcpStream,
+    connection: Arc<Connection>,
+    workers: Option<Arc<Workers>>,
+    frames: Frames,
+    back: UnboundedSender<Delivery>,
+    done: UnboundedReceiver<Delivery>,
+    /// Numbers of the frames that workers process.
+    in_flight: BTreeSet<u64>,
+    /// Frames that were passed to workers.
+    started: u64,
+    /// The number of the last frame whose breaks precede the replies to all later ones; these begin once it is answered or waits.
+    precedes: Option<u64>,
+    /// Late replies to requests of a frame whose other replies are not there yet, with its position.
+    early: Vec<(u64, Vec<u8>)>,
+    /// What follows the replies to all frames up to a number.
+    held: VecDeque<(u64, Held)>,
+    /// How many of them are CANCEL requests.
+    held_cancels: usize,
+}
+
+/// What follows the replies to the requests that are in progress.
+enum Held {
+    /// A message, with its prefix.
+    Message(Vec<u8>),
+    /// A CANCEL, which may concern one of these requests.
+    Cancel(Header),
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        match &self.workers {
+            // A removal on close may wait for the volume.
+            Some(workers) => workers.close_connection(Arc::clone(&self.connection)),
+            None => self.connection.close(),
+        }
+    }
+}
+
+impl Serving {
+    fn new(
+        stream: TcpStream,
+        state: Arc<ServerState>,
+        admission: Admission,
+        workers: Option<Arc<Workers>>,
+    ) -> io::Result<Self> {
+        let (back, done) = unbounded_channel();
+        let frames = Frames::new(state.options.max_transfer as usize + MAX_HEAD_BYTES);
+        let addresses = (stream.peer_addr()?.ip(), stream.local_addr()?.ip());
+        let connection = Connection::new(state, admission, addresses, back.clone(), workers.clone());
+        Ok(Self {
+            stream,
+            connection: Arc::new(connection),
+            workers,
+            frames,
+            back,
+            done,
+            in_flight: BTreeSet::new(),
+            started: 0,
+            precedes: None,
+            early: Vec::new(),
+            held: VecDeque::new(),
+            held_cancels: 0,
+        })
+    }
+
+    async fn run(&mut self) -> io::Result<()> {
+        self.stream.set_nodelay(true)?;
+        let io_timeout = self.connection.server.options.io_timeout;
+        loop {
+            let has_capacity = self.has_capacity();
+            tokio::select! {
+                Some(delivery) = self.done.recv() => self.deliver(delivery).await?,
+                // Without capacity nothing is read: further requests wait in the socket, and TCP slows the client
+                // down.
+                more = self.frames.receive_within(&mut self.stream, io_timeout), if has_capacity => {
+                    if !more? {
+                        return Ok(());
+                    }
+                }
+            }
+            match self.workers.clone() {
+                None => self.answer().await?,
+                Some(workers) => self.start_jobs(&workers)?,
+            }
+        }
+    }
+
+    /// Answers the frames that have arrived.
+    async fn answer(&mut self) -> io::Result<()> {
+        let mut out = take_replies();
+        while let Some(range) = self.frames.next()? {
+            let frame = self.frames.bytes_mut().get_mut(range).unwrap_or_default();
+            let arrival = Arrival { position: 0, signature_number: self.connection.note_arrival(frame) };
+            self.connection.answer(frame, arrival, &mut out).map_err(broken)?;
+            // What other requests have caused precedes the replies to the requests after this one.
+            while let Ok(delivery) = self.done.try_recv() {
+                if let Some(message) = delivery.into_late() {
+                    out.put(&message);
+                }
+            }
+            // A client that sends many requests at once must not make the server hold all of their replies.
+            if out.sent_len() >= SEND_BYTES {
+                self.send(&mut out).await?;
+            }
+        }
+        self.send(&mut out).await?;
+        return_replies(out);
+        Ok(())
+    }
+
+    /// True if a worker may process a further frame.
+    fn has_capacity(&self) -> bool {
+        self.in_flight.len() < self.connection.server.options.max_in_flight.max(1)
+            && self.precedes.is_none_or(|frame| !self.in_flight.contains(&frame))
+    }
+
+    fn start_jobs(&mut self, workers: &Workers) -> io::Result<()> {
+        while self.has_capacity() {
+            let Some(range) = self.frames.next()? else { break };
+            let mut job = take_job();
+            job.range = self.frames.move_message(range, &mut job.frame);
+            let message = job.frame.get(job.range.clone()).unwrap_or_default();
+            let signature_number = self.connection.note_arrival(message);
+            self.started += 1;
+            if breaks_handles(message) && self.connection.server.files.has_leases() {
+                self.precedes = Some(self.started);
+            }
+            job.arrival = Arrival { position: self.started, signature_number };
+            self.in_flight.insert(self.started);
+            workers.answer(job, Arc::clone(&self.connection), self.back.clone());
+        }
+        Ok(())
+    }
+
+    /// Sends replies and all others that are ready.
+    async fn deliver(&mut self, first: Delivery) -> io::Result<()> {
+        let mut out = take_replies();
+        let mut next = Some(first);
+        while let Some(delivery) = next {
+            match delivery {
+                Delivery::Late(frame, reply) if self.in_flight.contains(&frame) => {
+                    self.early.push((frame, reply));
+                }
+                Delivery::Late(_, reply) => out.put(&reply),
+                Delivery::Notification(notice) => {
+                    self.held.push_back((self.started, Held::Message(notice.into_frame())));
+                }
+                Delivery::Cancel(header) => self.hold_cancel(header),
+                Delivery::Job(job) => self.deliver_job(job, &mut out).await?,
+            }
+            self.release_held(&mut out);
+            next = self.done.try_recv().ok();
+        }
+        self.send(&mut out).await?;
+        return_replies(out);
+        Ok(())
+    }
+
+    /// Keeps a CANCEL. There are never more than requests that they may concern: a client that sends others loses them.
+    fn hold_cancel(&mut self, header: Header) {
+        if self.held_cancels < self.connection.server.options.max_in_flight.max(1) {
+            self.held_cancels += 1;
+            self.held.push_back((self.started, Held::Cancel(header)));
+        }
+    }
+
+    /// Appends the messages, and performs the cancellations, whose requests have been answered or wait.
+    fn release_held(&mut self, out: &mut Replies) {
+        let oldest = self.in_flight.first().copied().unwrap_or(u64::MAX);
+        while let Some((_, held)) = self.held.pop_front_if(|(last, _)| *last < oldest) {
+            match held {
+                Held::Message(message) => out.put(&message),
+                Held::Cancel(header) => {
+                    self.held_cancels -= 1;
+                    self.connection.cancel_waiting(&header);
+                }
+            }
+        }
+    }
+
+    async fn deliver_job(&mut self, mut job: Job, out: &mut Replies) -> io::Result<()> {
+        self.in_flight.remove(&job.arrival.position);
+        if job.broken {
+            return Err(broken(Broken));
+        }
+        if job.replies.sent_len() >= LARGE_REPLY_BYTES {
+            self.send(out).await?;
+            self.send(&mut job.replies).await?;
+        } else {
+            out.put(&job.replies.to_vec());
+        }
+        for (_, reply) in self.early.extract_if(.., |(frame, _)| *frame == job.arrival.position) {
+            out.put(&reply);
+        }
+        return_job(job);
+        Ok(())
+    }
+
+    /// Sends waiting replies; an error if the client does not receive them in time.
+    async fn send(&self, out: &mut Replies) -> io::Result<()> {
+        let mut slices = out.slices();
+        let mut unsent = slices.as_mut_slice();
+        // Without the empty ones at the beginning.
+        IoSlice::advance_slices(&mut unsent, 0);
+        let mut deadline = None;
+        while !unsent.is_empty() {
+            match self.stream.try_write_vectored(unsent) {
+                Ok(count) => IoSlice::advance_slices(&mut unsent, count),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let timeout: Duration = self.connection.server.options.io_timeout;
+                    let deadline = *deadline.get_or_insert_with(|| Instant::now() + timeout);
+                    let late =
+                        || io::Error::new(io::ErrorKind::TimedOut, "the client does not receive its replies");
+                    timeout_at(deadline, self.stream.writable()).await.map_err(|_| late())??;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        out.clear();
+        Ok(())
+    }
+}
+
+/// The client broke the protocol, so that the connection is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the client broke the protocol")]
+pub(crate) struct Broken;
+
+fn broken(error: Broken) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+/// Sets the length of a frame that begins with an empty prefix.
+pub(crate) fn finish_frame(frame: &mut [u8]) {
+    let len = frame.len().saturating_sub(PREFIX_LEN) as u32;
+    if let Some(prefix) = frame.first_chunk_mut::<PREFIX_LEN>() {
+        *prefix = len.to_be_bytes();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::MemoryVolume;
+    use crate::smb::options::SmbServerOptions;
+
+    /// The Linux client waits for ever if the last reply of a compound arrives before the others.
+    #[tokio::test]
+    async fn a_late_reply_follows_the_replies_to_the_requests_before_it_in_its_frame() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (stream, peer) = listener.accept().await.unwrap();
+        let state =
+            Arc::new(ServerState::new(Arc::new(MemoryVolume::new(1 << 20)), SmbServerOptions::default()));
+        let admission = state.admissions.admit(peer.ip()).unwrap();
+        let mut serving = Serving::new(stream, state, admission, None).unwrap();
+        serving.in_flight.extend([1, 2]);
+        serving.deliver(Delivery::Late(1, b"early,".to_vec())).await.unwrap();
+        // Its other replies are sent already.
+        serving.deliver(Delivery::Late(3, b"late,".to_vec())).await.unwrap();
+        for (position, replies) in [(2, &b"second,"[..]), (1, b"first,")] {
+            let mut job = Job { arrival: Arrival { position, signature_number: None }, ..Job::default() };
+            job.replies.put(replies);
+            serving.deliver(Delivery::Job(job)).await.unwrap();
+        }
+        drop(serving);
+        let mut received = Vec::new();
+        client.read_to_end(&mut received).await.unwrap();
+        assert_eq!(received, b"late,second,first,early,");
+    }
+}
