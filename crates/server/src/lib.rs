@@ -28,12 +28,13 @@ mod volume;
 
 pub use common::arenas::share_arenas;
 pub use common::front_end::{EventLog, FrontEnd, ServeError};
+pub use common::state_budget::StateBudget;
 pub use ncp::{
     BinderyProfile, CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions,
 };
 pub use nfs::{NfsServer, NfsServerCounts, NfsServerOptions, NfsTls};
 pub use servers::{EmbeddedServers, ServeOptions};
-pub use sharebench_ncp::server::StateBudget;
+
 pub use smb::{Protection, SmbServer, SmbServerOptions, WriteTimes};
 pub use volume::change_reports::ChangeReports;
 pub use volume::device::{

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use sharebench_gss::AcceptorKeys;
 use sharebench_ncp::security::level::Level;
-use sharebench_ncp::server::{StateBudget, Watchdog};
+use sharebench_ncp::server::Watchdog;
 use sharebench_target::Secret;
 
 use crate::common::front_end::{EventLog, FrontEnd, ServeError};
 use crate::common::refusal_log::RefusalLog;
+use crate::common::state_budget::StateBudget;
 use crate::volume::read_only::ReadOnlyVolume;
 use crate::volume::view::VolumeView;
 use crate::{
@@ -235,10 +236,7 @@ impl EmbeddedServers {
 
     /// Stops all servers.
     pub fn stop(self) {
-        for front_end in self.front_ends {
-            front_end.stop();
-        }
-        drop(self.ether);
+        drop(self);
     }
 }
 

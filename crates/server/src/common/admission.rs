@@ -1,12 +1,14 @@
 //! Which connections a server accepts and keeps.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::io;
+use std::net::{self, IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::Interval;
 
@@ -44,6 +46,8 @@ pub(crate) struct Admissions {
     limits: AdmissionLimits,
     refusals: Arc<RefusalLog>,
     start: Instant,
+    /// Number of connections that arrived.
+    accepted: AtomicU64,
     table: Mutex<Table>,
 }
 
@@ -81,16 +85,44 @@ pub(crate) struct Admission {
 
 impl Admissions {
     /// Interval at which a server looks for connections to close.
-    pub(crate) const LOOK: Duration = Duration::from_secs(5);
+    const LOOK: Duration = Duration::from_secs(5);
 
-    /// Waits for the next connection of a server of `protocol`, and meanwhile closes at each of `looks` the connections
-    /// that are due. A failure to accept (no descriptor is free) is retried after a pause.
-    pub(crate) async fn next(
-        &self,
-        listener: &TcpListener,
-        looks: &mut Interval,
-        protocol: &str,
-    ) -> (TcpStream, SocketAddr) {
+    /// Accepts connections, and assigns them to the threads in turn. Each is served by a task, which is aborted when the
+    /// connection has to be closed.
+    pub(crate) async fn accept<S: Future<Output = ()> + Send + 'static>(
+        self: Arc<Self>,
+        listener: net::TcpListener,
+        threads: Vec<Handle>,
+        serve: impl Fn(TcpStream, Admission) -> S + Clone + Send + 'static,
+    ) -> io::Result<()> {
+        let listener = TcpListener::from_std(listener)?;
+        let mut looks = tokio::time::interval(Self::LOOK);
+        for thread in threads.iter().cycle() {
+            let (stream, client) = self.next(&listener, &mut looks).await;
+            let Some(admission) = self.admit(client.ip()) else { continue };
+            let number = admission.number();
+            // A socket belongs to the runtime that registered it, so it is taken out of the accepting one.
+            let Ok(stream) = stream.into_std() else { continue };
+            let serve = serve.clone();
+            let task = thread.spawn(async move {
+                // Registers the socket with the thread that serves it.
+                if let Ok(stream) = TcpStream::from_std(stream) {
+                    serve(stream, admission).await;
+                }
+            });
+            self.set_task(number, task.abort_handle());
+        }
+        Ok(())
+    }
+
+    /// Number of connections that arrived.
+    pub(crate) fn accepted(&self) -> u64 {
+        self.accepted.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the next connection, and meanwhile closes at each of `looks` the connections that are due. A failure to
+    /// accept (no descriptor is free) is retried after a pause.
+    async fn next(&self, listener: &TcpListener, looks: &mut Interval) -> (TcpStream, SocketAddr) {
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
@@ -101,9 +133,12 @@ impl Admissions {
                 }
             };
             match accepted {
-                Ok(accepted) => return accepted,
+                Ok(accepted) => {
+                    self.accepted.fetch_add(1, Ordering::Relaxed);
+                    return accepted;
+                }
                 Err(error) => {
-                    tracing::warn!(%error, "{protocol} accept failed");
+                    tracing::warn!(%error, "{} accept failed", self.refusals.protocol());
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
@@ -112,7 +147,13 @@ impl Admissions {
 
     /// Reports connections that are refused to `refusals`.
     pub(crate) fn new(limits: AdmissionLimits, refusals: Arc<RefusalLog>) -> Arc<Self> {
-        Arc::new(Self { limits, refusals, start: Instant::now(), table: Mutex::default() })
+        Arc::new(Self {
+            limits,
+            refusals,
+            start: Instant::now(),
+            accepted: AtomicU64::new(0),
+            table: Mutex::default(),
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
@@ -152,6 +193,16 @@ impl Admissions {
         table.connections.insert(number, entry);
         *table.new.entry(address).or_default() += 1;
         Some(Admission { admissions: Arc::clone(self), number, address, activity })
+    }
+
+    /// Sets the task that serves a connection.
+    fn set_task(&self, number: u64, task: AbortHandle) {
+        if let Some(entry) = self.lock().connections.get_mut(&number) {
+            entry.task = Some(task);
+        } else {
+            // It was closed before it was served, or its task has already ended.
+            task.abort();
+        }
     }
 
     /// Closes the connections whose time is over.
@@ -214,19 +265,14 @@ impl Table {
 }
 
 impl Admission {
-    /// Passes the task that serves the connection, which is aborted when the connection has to be closed.
-    pub(crate) fn served_by(admissions: &Admissions, number: u64, task: AbortHandle) {
-        if let Some(entry) = admissions.lock().connections.get_mut(&number) {
-            entry.task = Some(task);
-        } else {
-            // It was closed before it was served, or its task has already ended.
-            task.abort();
-        }
-    }
-
     /// The number of the connection.
     pub(crate) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// The address of the client, that of IPv4 if it is mapped.
+    pub(crate) fn address(&self) -> IpAddr {
+        self.address
     }
 
     /// True once the client has logged in or made a call.

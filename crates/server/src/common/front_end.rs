@@ -6,16 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A running file server. Dropping it stops it as well.
+/// A running file server. Dropping it closes the listener and every connection, and returns when its threads have ended.
 pub trait FrontEnd: Send {
     /// Name of its protocol: `smb`, `nfs`.
     fn protocol(&self) -> &'static str;
 
     /// Address that it listens on; with the port that the system chose if it was started on port 0.
     fn addr(&self) -> SocketAddr;
-
-    /// Closes the listener and every connection, and returns when its threads have ended.
-    fn stop(self: Box<Self>);
 }
 
 /// Time from accepting a connection to the login or first call on it.

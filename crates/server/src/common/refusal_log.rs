@@ -3,9 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use sharebench_ncp::server::StateBudget;
-
 use crate::common::front_end::EventLog;
+use crate::common::state_budget::StateBudget;
 
 /// Shortest time between two lines.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -43,6 +42,11 @@ impl RefusalLog {
         let limit_text = format!("{} MiB for the state of clients", limit >> 20);
         let refusals = Self { what: "request", ..Self::new("serve", limit_text, log) };
         StateBudget::new(limit, move || refusals.note())
+    }
+
+    /// The protocol of the server.
+    pub(crate) fn protocol(&self) -> &'static str {
+        self.protocol
     }
 
     /// Counts a refused client or request.

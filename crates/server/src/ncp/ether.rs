@@ -134,7 +134,7 @@ impl NcpEtherServer {
 
 impl Drop for NcpEtherServer {
     fn drop(&mut self) {
-        self.threads.halt();
+        self.threads.serving.halt();
         for packet in self.services.announcements(false) {
             // Clients that do not receive it notice by timeouts.
             let _ = self.socket.send(Address::BROADCAST, &packet);

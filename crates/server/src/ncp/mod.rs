@@ -165,8 +165,8 @@ impl NcpServer {
     }
 
     /// Closes the sockets and all connections, and returns when the threads have ended.
-    pub fn stop(mut self) {
-        self.threads.halt();
+    pub fn stop(self) {
+        drop(self);
     }
 }
 
@@ -177,9 +177,5 @@ impl FrontEnd for NcpServer {
 
     fn addr(&self) -> SocketAddr {
         self.addr
-    }
-
-    fn stop(self: Box<Self>) {
-        (*self).stop();
     }
 }

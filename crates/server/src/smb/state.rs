@@ -6,19 +6,19 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use sharebench_ncp::server::LoginThrottle;
 use sharebench_smb::wire::FileId;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::common::admission::{AdmissionLimits, Admissions};
+use crate::common::login_throttle::LoginThrottle;
 use crate::common::refusal_log::RefusalLog;
 use crate::smb::files::durable::LostOpens;
 use crate::smb::files::open_files::OpenFiles;
+use crate::smb::options::{PROTOCOL, SmbServerOptions};
 use crate::smb::session::established::Session;
 use crate::smb::session::expiry::NEVER;
 use crate::smb::transport::client_connections::ClientConnections;
-use crate::smb::transport::workers::Delivery;
-use crate::smb::{PROTOCOL, SmbServerOptions};
+use crate::smb::transport::events::Delivery;
 use crate::volume::change_reports::VolumeObserver;
 use crate::{NodeId, Volume};
 

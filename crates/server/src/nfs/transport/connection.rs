@@ -10,11 +10,12 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::common::admission::Admission;
+use crate::common::buffers::BufferPool;
 use crate::nfs::state::ServerState;
-use crate::nfs::transport::buffers::{return_job, return_replies, take_job, take_replies};
 use crate::nfs::transport::frames::{Frame, Frames};
+use crate::nfs::transport::jobs::{JOBS, Job, REPLIES};
 use crate::nfs::transport::stream::{open, send};
-use crate::nfs::transport::workers::{Job, Workers};
+use crate::nfs::transport::workers::{CallTask, NfsWorkers};
 use crate::nfs::v4::{Callbacks, Peer};
 
 /// Replies are sent once this many bytes wait.
@@ -40,7 +41,7 @@ pub(crate) async fn serve(
     stream: TcpStream,
     state: Arc<ServerState>,
     admission: Admission,
-    workers: Option<Arc<Workers>>,
+    workers: Option<Arc<NfsWorkers>>,
 ) {
     let peer = stream.peer_addr().ok();
     let (way_back, callbacks) = Peer::new();
@@ -77,7 +78,7 @@ async fn serve_inline(
 ) -> io::Result<()> {
     let io_timeout = state.options.io_timeout;
     loop {
-        let mut out = take_replies();
+        let mut out = REPLIES.with(BufferPool::take);
         while let Some(frame) = frames.next()? {
             let record = match &frame {
                 Frame::Buffered(range) => &frames.bytes()[range.clone()],
@@ -91,7 +92,7 @@ async fn serve_inline(
             }
         }
         send(&mut stream, &mut out, io_timeout).await?;
-        return_replies(out);
+        REPLIES.with(|pool| pool.give_back(out));
         if !receive(&mut stream, &mut frames, &mut callbacks, io_timeout).await? {
             return Ok(());
         }
@@ -117,10 +118,10 @@ async fn receive(
 
 /// Sends a callback of the server.
 async fn send_callback(stream: &mut Stream, callback: &[u8], io_timeout: Duration) -> io::Result<()> {
-    let mut out = take_replies();
+    let mut out = REPLIES.with(BufferPool::take);
     out.raw(callback);
     send(stream, &mut out, io_timeout).await?;
-    return_replies(out);
+    REPLIES.with(|pool| pool.give_back(out));
     Ok(())
 }
 
@@ -129,7 +130,7 @@ struct WorkerConnection {
     stream: Stream,
     state: Arc<ServerState>,
     admission: Admission,
-    workers: Arc<Workers>,
+    workers: Arc<NfsWorkers>,
     frames: Frames,
     back: UnboundedSender<Job>,
     done: UnboundedReceiver<Job>,
@@ -143,7 +144,7 @@ impl WorkerConnection {
         (stream, frames): (Stream, Frames),
         state: Arc<ServerState>,
         admission: Admission,
-        workers: Arc<Workers>,
+        workers: Arc<NfsWorkers>,
         (peer, callbacks): (Arc<Peer>, Callbacks),
     ) -> Self {
         let (back, done) = unbounded_channel();
@@ -183,7 +184,7 @@ impl WorkerConnection {
     fn start_calls(&mut self) -> io::Result<()> {
         while self.in_flight < self.state.options.max_in_flight.max(1) {
             let Some(frame) = self.frames.next()? else { break };
-            let mut job = take_job();
+            let mut job = JOBS.with(BufferPool::take);
             job.record = match frame {
                 Frame::Buffered(range) => self.frames.move_record(range, &mut job.call),
                 Frame::Reassembled(record) => {
@@ -193,7 +194,7 @@ impl WorkerConnection {
             };
             self.in_flight += 1;
             job.peer = Some(Arc::clone(&self.peer));
-            self.workers.push(job, self.back.clone());
+            self.workers.push(CallTask { job, back: self.back.clone() });
         }
         Ok(())
     }
@@ -201,7 +202,7 @@ impl WorkerConnection {
     /// Sends a reply and all others that are ready.
     async fn send_replies(&mut self, first: Job) -> io::Result<()> {
         let io_timeout = self.state.options.io_timeout;
-        let mut out = take_replies();
+        let mut out = REPLIES.with(BufferPool::take);
         let mut next = Some(first);
         while let Some(mut job) = next {
             self.in_flight -= 1;
@@ -217,11 +218,11 @@ impl WorkerConnection {
             } else {
                 out.raw(job.reply.as_slice());
             }
-            return_job(job);
+            JOBS.with(|pool| pool.give_back(job));
             next = self.done.try_recv().ok();
         }
         send(&mut self.stream, &mut out, io_timeout).await?;
-        return_replies(out);
+        REPLIES.with(|pool| pool.give_back(out));
         Ok(())
     }
 }

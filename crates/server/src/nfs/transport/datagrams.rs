@@ -9,9 +9,10 @@ use sharebench_nfs::xdr::Writer;
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc::unbounded_channel;
 
+use crate::common::buffers::BufferPool;
 use crate::nfs::state::ServerState;
-use crate::nfs::transport::buffers::{return_job, take_job};
-use crate::nfs::transport::workers::{Job, Workers};
+use crate::nfs::transport::jobs::{JOBS, Job};
+use crate::nfs::transport::workers::{CallTask, NfsWorkers};
 
 /// Longest datagram.
 const MAX_DATAGRAM_BYTES: usize = 1 << 16;
@@ -24,7 +25,7 @@ const RECEIVE_PAUSE: Duration = Duration::from_millis(20);
 pub(crate) async fn serve_datagrams(
     socket: std::net::UdpSocket,
     state: Arc<ServerState>,
-    workers: Option<Arc<Workers>>,
+    workers: Option<Arc<NfsWorkers>>,
 ) -> io::Result<()> {
     let socket = UdpSocket::from_std(socket)?;
     let (back, mut done) = unbounded_channel::<Job>();
@@ -38,7 +39,7 @@ pub(crate) async fn serve_datagrams(
                 if let Some(client) = job.datagram {
                     send(&socket, job.reply.as_slice(), client).await;
                 }
-                return_job(job);
+                JOBS.with(|pool| pool.give_back(job));
                 continue;
             }
             received = socket.recv_from(&mut buffer), if in_flight < MAX_IN_FLIGHT => received,
@@ -53,13 +54,13 @@ pub(crate) async fn serve_datagrams(
         };
         let call = buffer.get(..len).unwrap_or_default();
         if let Some(workers) = &workers {
-            let mut job = take_job();
+            let mut job = JOBS.with(BufferPool::take);
             job.call.clear();
             job.call.extend_from_slice(call);
             job.record = 0..len;
             job.datagram = Some(client);
             in_flight += 1;
-            workers.push(job, back.clone());
+            workers.push(CallTask { job, back: back.clone() });
         } else {
             state.answer_datagram(client, call, &mut out);
             send(&socket, out.as_slice(), client).await;

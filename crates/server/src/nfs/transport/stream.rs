@@ -1,6 +1,6 @@
 //! How a connection begins, with TLS or without (RFC 9289), and how replies leave it.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,8 +11,9 @@ use sharebench_nfs::xdr::{Reader, Writer, XdrError};
 use sharebench_tls::{ServerTls, Stream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::timeout;
 
+use crate::common::sockets::{late_client, send_within};
 use crate::nfs::gss::TOO_WEAK;
 use crate::nfs::state::ServerState;
 use crate::nfs::transport::frames::{Frame, Frames};
@@ -24,48 +25,20 @@ const PROBE_BYTES: usize = 44;
 /// Fragment header of a record of one fragment with this length.
 const LAST_FRAGMENT: u32 = 0x8000_0000 | (PROBE_BYTES as u32 - 4);
 
-/// TLS of the NFS front end.
-#[derive(Debug, Clone)]
-pub struct NfsTls {
-    /// The certificate, and whom it trusts.
-    pub tls: ServerTls,
-    /// Deny calls without TLS.
-    pub required: bool,
-}
-
 /// Sends replies; an error if the client does not receive them in time.
 pub(crate) async fn send(stream: &mut Stream, out: &mut Writer, io_timeout: Duration) -> io::Result<()> {
     match stream {
-        Stream::Plain(tcp) => send_plain(tcp, out.as_slice(), io_timeout).await?,
+        Stream::Plain(tcp) => send_within(tcp, &mut [IoSlice::new(out.as_slice())], io_timeout).await?,
         Stream::Tls(_) if out.as_slice().is_empty() => {}
         Stream::Tls(tls) => {
             let sent = async {
                 tls.write_all(out.as_slice()).await?;
                 tls.flush().await
             };
-            timeout(io_timeout, sent).await.map_err(|_| late())??;
+            timeout(io_timeout, sent).await.map_err(|_| late_client())??;
         }
     }
     out.clear();
-    Ok(())
-}
-
-fn late() -> io::Error {
-    io::Error::new(io::ErrorKind::TimedOut, "the client does not receive its replies")
-}
-
-async fn send_plain(tcp: &TcpStream, mut unsent: &[u8], io_timeout: Duration) -> io::Result<()> {
-    let mut deadline = None;
-    while !unsent.is_empty() {
-        match tcp.try_write(unsent) {
-            Ok(count) => unsent = unsent.get(count..).unwrap_or_default(),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let deadline = *deadline.get_or_insert_with(|| Instant::now() + io_timeout);
-                timeout_at(deadline, tcp.writable()).await.map_err(|_| late())??;
-            }
-            Err(error) => return Err(error),
-        }
-    }
     Ok(())
 }
 

@@ -20,7 +20,7 @@ use crate::smb::session::deferred::Gate;
 use crate::smb::session::established::Session;
 use crate::smb::smb1::Nt1Holder;
 use crate::smb::transport::client_connections::ClientConnections;
-use crate::smb::transport::connection::finish_frame;
+use crate::smb::transport::frames::finish_frame;
 
 /// Identity of a lease: the client and its name for the lease.
 pub(crate) type LeaseId = ([u8; 16], [u8; 16]);

@@ -16,7 +16,7 @@ use crate::smb::session::call::{Answer, Call, DONE, empty};
 use crate::smb::session::established::Opened;
 use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, malformed};
-use crate::smb::transport::buffers::Replies;
+use crate::smb::transport::replies::Replies;
 use crate::{StoredData, VolumeError};
 
 /// Bytes of a READ response between its header and its data.

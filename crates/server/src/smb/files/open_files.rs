@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use sharebench_ncp::server::{ENTRY_BYTES, StateCharge};
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::FileId;
 use sharebench_smb::wire::change_notify::{Action, filter};
 use sharebench_smb::wire::create::access;
 use tokio::runtime::Handle;
 
+use crate::common::state_budget::{ENTRY_BYTES, StateCharge};
 use crate::smb::caching::cache_rights::{
     CacheRequest, Grant, GrantLimits, GrantedCache, Holder, LeaseId, Owner,
 };

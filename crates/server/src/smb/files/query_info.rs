@@ -2,7 +2,6 @@
 
 use std::sync::atomic::Ordering;
 
-use sharebench_ncp::server::names::dos_name;
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::create::access;
 use sharebench_smb::wire::extended_attributes::{ExtendedAttribute, put_attributes, size_of};
@@ -14,6 +13,7 @@ use sharebench_smb::wire::security_descriptor::parts;
 use sharebench_smb::wire::simple::ErrorResponse;
 use sharebench_smb::wire::{Field, utf16};
 
+use crate::common::names_8_3::short_name;
 use crate::smb::files::descriptors::descriptor_of;
 use crate::smb::files::file_info::{describe, file_time};
 use crate::smb::files::open_files::OpenFile;
@@ -174,7 +174,7 @@ fn full_ea(found: &[ExtendedAttribute]) -> Outcome<Information> {
 /// `FileAlternateNameInformation` (MS-FSCC 2.4.5): the 8.3 name under which DOS clients of NCP know the file.
 fn alternate_name(open: &OpenFile) -> Information {
     let name = open.place().name;
-    let short = String::from_utf8_lossy(&dos_name(name.as_bytes())).into_owned();
+    let short = String::from_utf8_lossy(&short_name(name.as_bytes())).into_owned();
     Information::with_name(Vec::new(), &short, 4)
 }
 

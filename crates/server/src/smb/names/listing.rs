@@ -2,12 +2,12 @@
 
 use std::sync::PoisonError;
 
-use sharebench_ncp::server::StateCharge;
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::directory::{QueryDirectoryRequest, flags};
 use sharebench_smb::wire::info::InfoResponse;
 use sharebench_smb::wire::listing::{ListingClass, ListingWriter};
 
+use crate::common::state_budget::StateCharge;
 use crate::smb::files::file_info::{describe, file_time};
 use crate::smb::files::open_files::OpenFiles;
 use crate::smb::files::write_times::WriteTimes;

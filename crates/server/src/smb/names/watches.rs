@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use sharebench_ncp::server::StateCharge;
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::HEADER_LEN;
 use sharebench_smb::wire::change_notify::{Action, put_changes};
 use sharebench_smb::wire::info::InfoResponse;
 
 use crate::NodeId;
+use crate::common::state_budget::StateCharge;
 use crate::smb::files::open_files::{OpenFile, Place};
 use crate::smb::session::pending::{PendingReply, WaitsFor};
 use crate::smb::status::Outcome;

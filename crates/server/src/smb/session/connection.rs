@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use sharebench_ncp::server::StateBudget;
 use sharebench_smb::NtStatus;
 use sharebench_smb::crypto::PreauthHash;
 use sharebench_smb::wire::header::{Header, flags};
@@ -13,6 +12,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::common::admission::Admission;
+use crate::common::state_budget::StateBudget;
 use crate::smb::session::channel::Channel;
 use crate::smb::session::deferred::ParkedRequest;
 use crate::smb::session::established::Session;
@@ -24,7 +24,8 @@ use crate::smb::state::ServerState;
 use crate::smb::status::Outcome;
 use crate::smb::transport::client_connections::ClientConnections;
 use crate::smb::transport::credits::CreditWindow;
-use crate::smb::transport::workers::{Delivery, Workers};
+use crate::smb::transport::events::Delivery;
+use crate::smb::transport::workers::{SmbWorkers, WorkerTask};
 
 /// A session, or a login that has received its challenge.
 pub(crate) enum SessionSlot {
@@ -60,7 +61,7 @@ pub(crate) struct Connection {
     pub(crate) runtime: Handle,
     /// All connections of the client, once it is known.
     pub(crate) client: OnceLock<Arc<ClientConnections>>,
-    workers: Option<Arc<Workers>>,
+    workers: Option<Arc<SmbWorkers>>,
     sessions: Mutex<HashMap<u64, SessionSlot>>,
 }
 
@@ -70,7 +71,7 @@ impl Connection {
         admission: Admission,
         (remote, local): (IpAddr, IpAddr),
         late: UnboundedSender<Delivery>,
-        workers: Option<Arc<Workers>>,
+        workers: Option<Arc<SmbWorkers>>,
     ) -> Self {
         Self {
             number: server.new_id(),
@@ -134,7 +135,7 @@ impl Connection {
     pub(crate) fn resume(self: &Arc<Self>, request: ParkedRequest) {
         let connection = Arc::clone(self);
         match &self.workers {
-            Some(workers) => workers.resume(request, connection),
+            Some(workers) => workers.push(WorkerTask::Resume(Box::new(request), connection)),
             None => drop(self.runtime.spawn(async move { connection.answer_parked(request) })),
         }
     }

@@ -4,20 +4,20 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sharebench_ncp::server::{ENTRY_BYTES, StateBudget, StateCharge};
 use sharebench_smb::NtStatus;
 use sharebench_smb::crypto::{Cipher, SealingKey, SigningAlgorithm, SigningKey};
 use sharebench_smb::wire::FileId;
 use sharebench_smb::wire::transform::{self, TransformHeader};
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::common::state_budget::{ENTRY_BYTES, StateBudget, StateCharge};
 use crate::smb::files::open_files::OpenFile;
 use crate::smb::files::pipe::Pipe;
 use crate::smb::session::connection::Connection;
 use crate::smb::session::expiry::Expiry;
 use crate::smb::status::Outcome;
 use crate::smb::transport::client_connections::ClientConnections;
-use crate::smb::transport::workers::Delivery;
+use crate::smb::transport::events::Delivery;
 
 /// Maximum number of trees of a session.
 const MAX_TREES: usize = 1024;

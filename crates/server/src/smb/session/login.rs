@@ -4,13 +4,14 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use sharebench_ncp::server::{LoginSource, StateCharge};
 use sharebench_smb::crypto::{PreauthHash, SealingKey, SessionKeys, SigningAlgorithm, SigningKey};
 use sharebench_smb::wire::HEADER_LEN;
 use sharebench_smb::wire::header::flags as header_flags;
 use sharebench_smb::wire::session_setup::{BINDING, SessionSetupRequest, SessionSetupResponse, flags};
 use sharebench_smb::{NtStatus, NtlmAcceptor, ReceivedLogin};
 
+use crate::common::login_throttle::LoginSource;
+use crate::common::state_budget::StateCharge;
 use crate::smb::options::Protection;
 use crate::smb::session::call::Answer;
 use crate::smb::session::channel::Channel;

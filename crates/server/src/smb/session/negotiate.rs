@@ -20,8 +20,8 @@ use crate::smb::session::call::{Answer, DONE};
 use crate::smb::session::connection::Connection;
 use crate::smb::session::responses::Reply;
 use crate::smb::status::{Outcome, malformed};
-use crate::smb::transport::buffers::Replies;
-use crate::smb::transport::connection::Broken;
+use crate::smb::transport::frames::Broken;
+use crate::smb::transport::replies::Replies;
 
 /// Dialects, the oldest first.
 const DIALECTS: [u16; 5] = [0x0202, 0x0210, 0x0300, 0x0302, 0x0311];

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sharebench_ncp::server::{ENTRY_BYTES, StateCharge};
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::frame::PREFIX_LEN;
 use sharebench_smb::wire::header::{Header, flags};
@@ -11,13 +10,14 @@ use sharebench_smb::wire::simple::{Empty, ErrorResponse};
 use sharebench_smb::wire::transform;
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::common::state_budget::{ENTRY_BYTES, StateCharge};
 use crate::smb::files::open_files::OpenFile;
 use crate::smb::session::channel::Channel;
 use crate::smb::session::deferred::Gate;
 use crate::smb::smb1::Nt1Reply;
 use crate::smb::status::Outcome;
-use crate::smb::transport::connection::finish_frame;
-use crate::smb::transport::workers::Delivery;
+use crate::smb::transport::events::Delivery;
+use crate::smb::transport::frames::finish_frame;
 
 /// Maximum number of requests of a connection that wait.
 const MAX_WAITING: usize = 512;

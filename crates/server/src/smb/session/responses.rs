@@ -18,9 +18,10 @@ use crate::smb::session::established::Session;
 use crate::smb::session::negotiate::Negotiated;
 use crate::smb::session::pending::{PendingReply, ReplyForm};
 use crate::smb::status::Outcome;
-use crate::smb::transport::buffers::Replies;
-use crate::smb::transport::connection::Broken;
-use crate::smb::transport::workers::{Arrival, Delivery};
+use crate::smb::transport::events::Delivery;
+use crate::smb::transport::frames::Broken;
+use crate::smb::transport::jobs::Arrival;
+use crate::smb::transport::replies::Replies;
 
 /// Requests of a compound are rejected once its replies have this many bytes, because each of them may request as much as
 /// a single message.

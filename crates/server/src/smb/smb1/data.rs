@@ -10,7 +10,7 @@ use sharebench_smb::nt1::message::{NO_ANDX, Words, put_blocks};
 use super::call::{Nt1Call, put_empty};
 use crate::smb::session::call::{Answer, DONE};
 use crate::smb::status::{Outcome, malformed};
-use crate::smb::transport::buffers::Replies;
+use crate::smb::transport::replies::Replies;
 
 /// `Available` of files; pipes have a number.
 const NOT_A_PIPE: u16 = 0xFFFF;

@@ -17,8 +17,8 @@ use super::responses::new_state;
 use crate::smb::files::file_info::file_time;
 use crate::smb::options::Protection;
 use crate::smb::session::connection::Connection;
-use crate::smb::transport::buffers::Replies;
-use crate::smb::transport::connection::Broken;
+use crate::smb::transport::frames::Broken;
+use crate::smb::transport::replies::Replies;
 
 /// Most requests in flight (`MaxMpxCount`), as at smbd.
 const MAX_REQUESTS: u16 = 50;

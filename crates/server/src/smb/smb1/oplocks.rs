@@ -14,7 +14,7 @@ use sharebench_smb::wire::oplock;
 
 use crate::smb::caching::cache_rights::CacheRequest;
 use crate::smb::session::established::Session;
-use crate::smb::transport::connection::finish_frame;
+use crate::smb::transport::frames::finish_frame;
 
 /// Process of a message that no process of a client has caused.
 const NO_PROCESS: u16 = 0xFFFF;

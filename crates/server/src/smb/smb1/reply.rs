@@ -9,7 +9,7 @@ use sharebench_smb::nt1::message::{NO_ANDX, NoWords, REPLY, flags2, put_blocks};
 use sharebench_smb::wire::frame::PREFIX_LEN;
 
 use super::state::Nt1State;
-use crate::smb::transport::connection::finish_frame;
+use crate::smb::transport::frames::finish_frame;
 
 /// The reply to a request that waits: to `LOCKING_ANDX`, or an error.
 pub(in crate::smb) struct Nt1Reply {

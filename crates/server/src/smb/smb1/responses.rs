@@ -16,8 +16,8 @@ use crate::smb::session::channel::Channel;
 use crate::smb::session::connection::Connection;
 use crate::smb::session::deferred::{Chain, Gate, ParkedRequest};
 use crate::smb::session::pending::{PendingReply, ReplyForm};
-use crate::smb::transport::buffers::Replies;
-use crate::smb::transport::connection::Broken;
+use crate::smb::transport::frames::Broken;
+use crate::smb::transport::replies::Replies;
 
 /// Maximum number of commands of a message. Clients chain at most four.
 const MAX_COMMANDS: usize = 16;

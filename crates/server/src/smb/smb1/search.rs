@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sharebench_ncp::server::ENTRY_BYTES;
 use sharebench_smb::NtStatus;
 use sharebench_smb::nt1::message::text_at;
 use sharebench_smb::nt1::trans2::{
@@ -15,6 +14,7 @@ use super::create::share_path;
 use super::names::{excluded, split_pattern};
 use super::state::{Search, SearchProgress};
 use super::transactions::{Transacted, Transaction};
+use crate::common::state_budget::ENTRY_BYTES;
 use crate::smb::names::listing::{ListedPage, ListingState, PageLimits};
 use crate::smb::names::resolve::resolve;
 use crate::smb::status::{Outcome, malformed};

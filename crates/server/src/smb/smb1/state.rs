@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use sharebench_ncp::server::{ENTRY_BYTES, StateBudget, StateCharge};
 use sharebench_smb::nt1::command;
 use sharebench_smb::nt1::session::capability;
 use sharebench_smb::nt1::signing::Signer;
 use sharebench_smb::{NtStatus, NtlmAcceptor};
 
 use crate::NodeId;
+use crate::common::state_budget::{ENTRY_BYTES, StateBudget, StateCharge};
 use crate::smb::files::open_files::OpenFile;
 use crate::smb::names::listing::ListingState;
 use crate::smb::session::connection::Connection;

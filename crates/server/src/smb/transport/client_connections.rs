@@ -5,30 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::smb::transport::workers::Delivery;
+use crate::smb::transport::events::{Delivery, Notice};
 
 /// Breaks that wait for a client, from which on it is granted no further lease. Each lease that it holds breaks once, so that
 /// the number of messages in its queue is limited, also if it never reads them.
 const MAX_UNDELIVERED: usize = 4096;
-
-/// A message that the client did not request, counted while it waits for the task of its connection.
-pub(crate) struct Notice {
-    frame: Vec<u8>,
-    undelivered: Arc<AtomicUsize>,
-}
-
-impl Notice {
-    /// The message, which no longer waits.
-    pub(crate) fn into_frame(mut self) -> Vec<u8> {
-        std::mem::take(&mut self.frame)
-    }
-}
-
-impl Drop for Notice {
-    fn drop(&mut self) {
-        self.undelivered.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 struct OneConnection {
     number: u64,
@@ -73,8 +54,7 @@ impl ClientConnections {
         let mut unsent = Some(frame);
         for one in self.all().iter() {
             let Some(frame) = unsent.take() else { break };
-            one.undelivered.fetch_add(1, Ordering::Relaxed);
-            let notice = Notice { frame, undelivered: Arc::clone(&one.undelivered) };
+            let notice = Notice::new(frame, &one.undelivered);
             match one.late.send(Delivery::Notification(notice)) {
                 Ok(()) => return true,
                 Err(error) => unsent = error.0.into_late(),

@@ -1,23 +1,24 @@
 //! The task of one connection: frames in bursts, replies in one write per burst, in any order.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::io::{self, IoSlice};
+use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
-use sharebench_smb::wire::frame::PREFIX_LEN;
 use sharebench_smb::wire::header::Header;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::time::{Instant, timeout_at};
 
 use crate::common::admission::Admission;
+use crate::common::buffers::{BufferPool, Reusable};
+use crate::common::sockets::send_within;
 use crate::smb::files::set_info::breaks_handles;
 use crate::smb::session::connection::Connection;
 use crate::smb::state::ServerState;
-use crate::smb::transport::buffers::{Replies, return_job, return_replies, take_job, take_replies};
-use crate::smb::transport::frames::Frames;
-use crate::smb::transport::workers::{Arrival, Delivery, Job, Workers};
+use crate::smb::transport::events::Delivery;
+use crate::smb::transport::frames::{Broken, Frames};
+use crate::smb::transport::jobs::{Arrival, JOBS, Job};
+use crate::smb::transport::replies::{REPLIES, Replies};
+use crate::smb::transport::workers::{SmbWorkers, WorkerTask};
 
 /// Replies are sent once this many bytes wait.
 const SEND_BYTES: usize = 1 << 20;
@@ -32,7 +33,7 @@ pub(crate) async fn serve(
     stream: TcpStream,
     state: Arc<ServerState>,
     admission: Admission,
-    workers: Option<Arc<Workers>>,
+    workers: Option<Arc<SmbWorkers>>,
 ) {
     let peer = stream.peer_addr().ok();
     let Ok(mut serving) = Serving::new(stream, state, admission, workers) else { return };
@@ -45,7 +46,7 @@ pub(crate) async fn serve(
 struct Serving {
     stream: TcpStream,
     connection: Arc<Connection>,
-    workers: Option<Arc<Workers>>,
+    workers: Option<Arc<SmbWorkers>>,
     frames: Frames,
     back: UnboundedSender<Delivery>,
     done: UnboundedReceiver<Delivery>,
@@ -75,7 +76,7 @@ impl Drop for Serving {
     fn drop(&mut self) {
         match &self.workers {
             // A removal on close may wait for the volume.
-            Some(workers) => workers.close_connection(Arc::clone(&self.connection)),
+            Some(workers) => workers.push(WorkerTask::Close(Arc::clone(&self.connection))),
             None => self.connection.close(),
         }
     }
@@ -86,7 +87,7 @@ impl Serving {
         stream: TcpStream,
         state: Arc<ServerState>,
         admission: Admission,
-        workers: Option<Arc<Workers>>,
+        workers: Option<Arc<SmbWorkers>>,
     ) -> io::Result<Self> {
         let (back, done) = unbounded_channel();
         let frames = Frames::new(state.options.max_transfer as usize + MAX_HEAD_BYTES);
@@ -132,7 +133,7 @@ impl Serving {
 
     /// Answers the frames that have arrived.
     async fn answer(&mut self) -> io::Result<()> {
-        let mut out = take_replies();
+        let mut out = REPLIES.with(BufferPool::take);
         while let Some(range) = self.frames.next()? {
             let frame = self.frames.bytes_mut().get_mut(range).unwrap_or_default();
             let arrival = Arrival { position: 0, signature_number: self.connection.note_arrival(frame) };
@@ -149,7 +150,7 @@ impl Serving {
             }
         }
         self.send(&mut out).await?;
-        return_replies(out);
+        REPLIES.with(|pool| pool.give_back(out));
         Ok(())
     }
 
@@ -159,10 +160,10 @@ impl Serving {
             && self.precedes.is_none_or(|frame| !self.in_flight.contains(&frame))
     }
 
-    fn start_jobs(&mut self, workers: &Workers) -> io::Result<()> {
+    fn start_jobs(&mut self, workers: &SmbWorkers) -> io::Result<()> {
         while self.has_capacity() {
             let Some(range) = self.frames.next()? else { break };
-            let mut job = take_job();
+            let mut job = JOBS.with(BufferPool::take);
             job.range = self.frames.move_message(range, &mut job.frame);
             let message = job.frame.get(job.range.clone()).unwrap_or_default();
             let signature_number = self.connection.note_arrival(message);
@@ -172,14 +173,14 @@ impl Serving {
             }
             job.arrival = Arrival { position: self.started, signature_number };
             self.in_flight.insert(self.started);
-            workers.answer(job, Arc::clone(&self.connection), self.back.clone());
+            workers.push(WorkerTask::Answer(job, Arc::clone(&self.connection), self.back.clone()));
         }
         Ok(())
     }
 
     /// Sends replies and all others that are ready.
     async fn deliver(&mut self, first: Delivery) -> io::Result<()> {
-        let mut out = take_replies();
+        let mut out = REPLIES.with(BufferPool::take);
         let mut next = Some(first);
         while let Some(delivery) = next {
             match delivery {
@@ -197,7 +198,7 @@ impl Serving {
             next = self.done.try_recv().ok();
         }
         self.send(&mut out).await?;
-        return_replies(out);
+        REPLIES.with(|pool| pool.give_back(out));
         Ok(())
     }
 
@@ -237,50 +238,21 @@ impl Serving {
         for (_, reply) in self.early.extract_if(.., |(frame, _)| *frame == job.arrival.position) {
             out.put(&reply);
         }
-        return_job(job);
+        JOBS.with(|pool| pool.give_back(job));
         Ok(())
     }
 
     /// Sends waiting replies; an error if the client does not receive them in time.
     async fn send(&self, out: &mut Replies) -> io::Result<()> {
-        let mut slices = out.slices();
-        let mut unsent = slices.as_mut_slice();
-        // Without the empty ones at the beginning.
-        IoSlice::advance_slices(&mut unsent, 0);
-        let mut deadline = None;
-        while !unsent.is_empty() {
-            match self.stream.try_write_vectored(unsent) {
-                Ok(count) => IoSlice::advance_slices(&mut unsent, count),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let timeout: Duration = self.connection.server.options.io_timeout;
-                    let deadline = *deadline.get_or_insert_with(|| Instant::now() + timeout);
-                    let late =
-                        || io::Error::new(io::ErrorKind::TimedOut, "the client does not receive its replies");
-                    timeout_at(deadline, self.stream.writable()).await.map_err(|_| late())??;
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        let io_timeout = self.connection.server.options.io_timeout;
+        send_within(&self.stream, &mut out.slices(), io_timeout).await?;
         out.clear();
         Ok(())
     }
 }
 
-/// The client broke the protocol, so that the connection is closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the client broke the protocol")]
-pub(crate) struct Broken;
-
 fn broken(error: Broken) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
-}
-
-/// Sets the length of a frame that begins with an empty prefix.
-pub(crate) fn finish_frame(frame: &mut [u8]) {
-    let len = frame.len().saturating_sub(PREFIX_LEN) as u32;
-    if let Some(prefix) = frame.first_chunk_mut::<PREFIX_LEN>() {
-        *prefix = len.to_be_bytes();
-    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use sharebench_ncp::server::{ENTRY_BYTES, StateCharge};
 use sharebench_nfs::v4::session::{ChannelLimits, SessionId};
 
+use crate::common::state_budget::{ENTRY_BYTES, StateCharge};
 use crate::nfs::v4::callback::{CALLBACK_BYTES, Callback, CallbackTarget, encode};
 use crate::nfs::v4::limits::{MAX_CONNECTIONS_PER_SESSION, MAX_QUEUED_CALLBACKS};
 use crate::nfs::v4::peer::Peer;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use sharebench_ncp::server::StateCharge;
 use sharebench_nfs::v4::session::{
     CONNECTION_BACK_CHANNEL, CONNECTION_RDMA, ChannelLimits, CreateSession, CreatedSession, PERSIST,
     SessionId,
 };
 use sharebench_nfs::v4::status::Nfs4Status;
 
+use crate::common::state_budget::StateCharge;
 use crate::nfs::v4::callback::CallbackTarget;
 use crate::nfs::v4::limits::{MAX_SESSIONS_PER_CLIENT, granted_back, granted_fore};
 use crate::nfs::v4::peer::Peer;

@@ -1,20 +1,15 @@
-//! The buffers that the connections of a thread share.
+//! Encoded replies on their way to the socket.
 
-use std::cell::RefCell;
 use std::io::IoSlice;
 
 use sharebench_smb::wire::frame::PREFIX_LEN;
 
 use crate::StoredData;
-use crate::smb::transport::workers::Job;
-
-/// Initial size of a receive buffer; it grows only as bytes arrive.
-const INITIAL_BYTES: usize = 64 << 10;
-/// Memory that a thread keeps for its next requests, in bytes. It covers sixteen requests of the largest usual size.
-const MAX_FREE_BYTES: usize = 16 << 20;
+use crate::common::buffers::{BufferPool, Reusable};
 
 thread_local! {
-    static FREE: RefCell<FreeBuffers> = RefCell::new(FreeBuffers::default());
+    /// Buffers for the replies of one burst of requests.
+    pub(crate) static REPLIES: BufferPool<Replies> = const { BufferPool::new() };
 }
 
 /// Encoded replies on their way to the socket.
@@ -119,104 +114,17 @@ impl Replies {
         self.len = self.len.min(len);
         while self.stored.pop_if(|(at, _)| *at > len).is_some() {}
     }
+}
 
-    /// Removes everything.
-    pub(crate) fn clear(&mut self) {
-        self.stored.clear();
-        self.len = 0;
-    }
-
+impl Reusable for Replies {
     fn memory(&self) -> usize {
         self.bytes.len()
     }
-}
 
-/// Buffers that no connection of this thread uses at the moment.
-///
-/// A connection takes a buffer when bytes arrive and returns it when no part of a request is left in it, so that an idle
-/// connection has no buffers. Buffers keep their memory here, up to [`MAX_FREE_BYTES`] in total, so that a busy thread
-/// neither allocates nor fills memory with zeros.
-#[derive(Default)]
-struct FreeBuffers {
-    receive: Vec<Vec<u8>>,
-    jobs: Vec<Job>,
-    replies: Vec<Replies>,
-    bytes: usize,
-}
-
-impl FreeBuffers {
-    /// True if this number of bytes may be kept, which counts them.
-    fn keep(&mut self, bytes: usize) -> bool {
-        let fits = bytes > 0 && self.bytes + bytes <= MAX_FREE_BYTES;
-        self.bytes += if fits { bytes } else { 0 };
-        fits
+    fn clear(&mut self) {
+        self.stored.clear();
+        self.len = 0;
     }
-}
-
-fn job_bytes(job: &Job) -> usize {
-    job.frame.len() + job.replies.memory()
-}
-
-/// A buffer for received bytes.
-pub(crate) fn take_receive_buffer() -> Vec<u8> {
-    let free = FREE.with_borrow_mut(|free| {
-        let buffer = free.receive.pop();
-        free.bytes -= buffer.as_ref().map_or(0, Vec::len);
-        buffer
-    });
-    let mut buffer = free.unwrap_or_default();
-    if buffer.len() < INITIAL_BYTES {
-        buffer.resize(INITIAL_BYTES, 0);
-    }
-    buffer
-}
-
-/// Returns a buffer for received bytes.
-pub(crate) fn return_receive_buffer(buffer: Vec<u8>) {
-    FREE.with_borrow_mut(|free| {
-        if free.keep(buffer.len()) {
-            free.receive.push(buffer);
-        }
-    });
-}
-
-/// A job for a worker.
-pub(crate) fn take_job() -> Job {
-    FREE.with_borrow_mut(|free| {
-        let job = free.jobs.pop();
-        free.bytes -= job.as_ref().map_or(0, job_bytes);
-        job.unwrap_or_default()
-    })
-}
-
-/// Returns a job whose replies were sent.
-pub(crate) fn return_job(mut job: Job) {
-    job.replies.clear();
-    job.broken = false;
-    FREE.with_borrow_mut(|free| {
-        if free.keep(job_bytes(&job)) {
-            free.jobs.push(job);
-        }
-    });
-}
-
-/// A buffer for the replies of one burst of requests.
-pub(crate) fn take_replies() -> Replies {
-    FREE.with_borrow_mut(|free| {
-        let replies = free.replies.pop();
-        free.bytes -= replies.as_ref().map_or(0, Replies::memory);
-        replies.unwrap_or_default()
-    })
-}
-
-/// Returns a buffer whose replies were sent.
-pub(crate) fn return_replies(mut replies: Replies) {
-    replies.clear();
-    FREE.with_borrow_mut(|free| {
-        if free.keep(replies.memory()) {
-            free.replies.push(replies);
-        }
-    });
 }
 
 #[cfg(test)]
@@ -224,30 +132,6 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-
-    #[test]
-    fn a_thread_keeps_returned_buffers_up_to_a_limit() {
-        std::thread::spawn(|| {
-            let first = take_receive_buffer();
-            let address = first.as_ptr();
-            return_receive_buffer(first);
-            let again = take_receive_buffer();
-            assert_eq!(again.as_ptr(), address);
-            for _ in 0..1000 {
-                return_receive_buffer(vec![1; 1 << 20]);
-                return_job(Job { frame: vec![1; 1 << 20], ..Job::default() });
-                let mut replies = Replies::default();
-                replies.put_zeros(1 << 20);
-                return_replies(replies);
-            }
-            FREE.with_borrow(|free| assert!(free.bytes > 0 && free.bytes <= MAX_FREE_BYTES));
-            while FREE.with_borrow(|free| free.bytes > 0) {
-                drop((take_receive_buffer(), take_job(), take_replies()));
-            }
-        })
-        .join()
-        .unwrap();
-    }
 
     #[test]
     fn spare_space_becomes_a_part_of_the_replies_as_far_as_it_is_filled() {
