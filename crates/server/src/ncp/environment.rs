@@ -13,7 +13,7 @@ use tokio::sync::futures::Notified;
 
 use crate::common::front_end::EventLog;
 use crate::common::refusal_log::RefusalLog;
-use crate::ncp::NcpServerOptions;
+use crate::ncp::options::NcpServerOptions;
 
 /// The clocks of the machine, and unpredictable keys.
 #[derive(Debug)]

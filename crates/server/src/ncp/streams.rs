@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::common::admission::Admission;
 use crate::common::sockets::send_within;
-use crate::ncp::ServerState;
+use crate::ncp::state::ServerState;
 
 /// Streams that may be open in addition to the connections, so that further clients receive a refusal.
 pub(super) const SPARE_STREAMS: usize = 64;

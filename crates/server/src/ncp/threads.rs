@@ -16,7 +16,8 @@ use crate::common::threads::ServingThreads;
 use crate::ncp::ipx_link::IpxLink;
 use crate::ncp::options::{NcpServerOptions, TransportLimits};
 use crate::ncp::services::ServiceAdvertiser;
-use crate::ncp::{ServerState, datagrams, ipx, streams};
+use crate::ncp::state::ServerState;
+use crate::ncp::{datagrams, ipx, streams};
 
 /// Default interval of checks for idle clients.
 const WATCH: Duration = Duration::from_secs(5);

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::common::admission::{AdmissionLimits, Admissions};
 use crate::common::login_throttle::LoginThrottle;
 use crate::common::refusal_log::RefusalLog;
-use crate::smb::files::durable::LostOpens;
+use crate::smb::files::lost_opens::LostOpens;
 use crate::smb::files::open_files::OpenFiles;
 use crate::smb::options::{PROTOCOL, SmbServerOptions};
 use crate::smb::session::established::Session;

@@ -4,9 +4,9 @@ use sharebench_smb::NtStatus;
 use sharebench_smb::wire::lease::LeaseAcknowledgment;
 use sharebench_smb::wire::oplock::{self, OplockBreak};
 
-use crate::smb::caching::cache_rights::Owner;
+use crate::smb::caching::cache_request::Owner;
 use crate::smb::session::call::{Answer, Call, DONE};
-use crate::smb::session::negotiate::Negotiated;
+use crate::smb::session::negotiated::Negotiated;
 use crate::smb::status::{Outcome, malformed};
 
 impl Call<'_> {

@@ -8,10 +8,10 @@ use sharebench_smb::NtStatus;
 use sharebench_smb::wire::create::access;
 use sharebench_smb::wire::lease::{HANDLE, READ, WRITE};
 use sharebench_smb::wire::oplock;
-use tokio::task::AbortHandle;
 
-use crate::smb::caching::cache_rights::{Break, CacheRequest, Grant, Owner};
-use crate::smb::files::open_files::{File, FileState};
+use crate::smb::caching::cache_request::{CacheRequest, Owner};
+use crate::smb::caching::grants::{Break, Grant};
+use crate::smb::files::open_file::{File, FileState};
 use crate::smb::session::deferred::Gate;
 use crate::smb::status::Outcome;
 
@@ -51,7 +51,7 @@ impl FileState {
         let overwrites = contender.overwrites && !contender.violates;
         for grant in &mut self.grants {
             let lease = grant.owner != Owner::Oplock;
-            if contender.request.is_same(grant) || lease && contender.access & !LEASE_STAT == 0 {
+            if grant.is_of(contender.request) || lease && contender.access & !LEASE_STAT == 0 {
                 continue;
             }
             let mut to = grant.state & !mask;
@@ -243,17 +243,6 @@ impl File {
             task.abort_handle()
         });
         BreakTimer(timer)
-    }
-}
-
-/// The timer of a break, which ends with it: a client that acknowledges many breaks must not leave as many timers.
-pub(crate) struct BreakTimer(Option<AbortHandle>);
-
-impl Drop for BreakTimer {
-    fn drop(&mut self) {
-        if let Some(task) = &self.0 {
-            task.abort();
-        }
     }
 }
 

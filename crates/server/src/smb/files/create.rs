@@ -13,21 +13,24 @@ use sharebench_smb::wire::simple::{CloseRequest, CloseResponse};
 use sharebench_smb::wire::{FileId, HEADER_LEN};
 
 use crate::Attributes;
-use crate::smb::caching::cache_rights::{CacheRequest, GrantedCache, Holder, LeaseRequest};
-use crate::smb::caching::directory_leases::ParentListing;
+use crate::smb::caching::cache_request::{CacheRequest, GrantedCache, LeaseRequest};
+use crate::smb::caching::cached_listings::ParentListing;
+use crate::smb::caching::grants::Holder;
 use crate::smb::files::content_changes::ContentChanges;
 use crate::smb::files::create_disposition::{
     ALL_ACCESS, CONTENT, OPENED, OpenedNode, Progress, READ_ACCESS, Wanted,
 };
-use crate::smb::files::durable::{Durability, has_other_contexts};
+use crate::smb::files::durability::Durability;
+use crate::smb::files::durable::has_other_contexts;
 use crate::smb::files::file_info::{describe, is_read_only};
 use crate::smb::files::lock_sequences::LockSequences;
-use crate::smb::files::open_files::OpenFile;
+use crate::smb::files::open_count::OpenCount;
+use crate::smb::files::open_file::OpenFile;
 use crate::smb::files::pipe::Pipe;
-use crate::smb::names::listing::ListingState;
+use crate::smb::names::listing_state::ListingState;
 use crate::smb::names::resolve::normalized;
 use crate::smb::session::call::{Answer, Call, DONE};
-use crate::smb::session::established::{OpenCount, Opened, Tree};
+use crate::smb::session::established::{Opened, Tree};
 use crate::smb::status::{Outcome, malformed};
 
 /// Unit of allocation, in bytes.
@@ -90,7 +93,7 @@ impl Call<'_> {
         let mut request = CreateRequest::decode(self.message).map_err(malformed)?;
         request.name = normalized(&request.name);
         let server = &self.connection.server;
-        let count = OpenCount::new(self.connection, OpenFile::bytes(&request.name))?;
+        let count = self.connection.count_open(OpenFile::bytes(&request.name))?;
         let id = server.new_file_id();
         if self.tree()? == Tree::Pipes {
             let pipe = Pipe::open(&request.name, &server.options.share, count)?;

@@ -9,13 +9,16 @@ use sharebench_smb::wire::create::{CreateRequest, access, disposition, options};
 use sharebench_smb::wire::create_context::name;
 use sharebench_smb::wire::security_descriptor::parts;
 
-use crate::smb::caching::cache_rights::{CacheRequest, GrantedCache, Holder};
+use crate::smb::caching::cache_request::{CacheRequest, GrantedCache};
+use crate::smb::caching::grants::Holder;
 use crate::smb::files::descriptors::{inherit_descriptor, store_descriptor};
 use crate::smb::files::file_info::{
     ARCHIVE, HIDDEN, READ_ONLY, SYSTEM, describe, is_read_only, mode_with, store_bits,
 };
-use crate::smb::files::open_files::{File, LeavingOpen, Opening, Place, WantedOpen};
+use crate::smb::files::open_file::File;
+use crate::smb::files::open_files::{LeavingOpen, Opening, WantedOpen};
 use crate::smb::files::set_info::store_extended;
+use crate::smb::names::places::Place;
 use crate::smb::names::resolve::{resolve, split_stream};
 use crate::smb::session::deferred::Gate;
 use crate::smb::state::ServerState;

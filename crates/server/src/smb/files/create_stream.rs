@@ -10,7 +10,8 @@ use crate::smb::files::create_disposition::{
     CREATED, OPENED, OVERWRITTEN, OpenedNode, Progress, SUPERSEDED, Wanted, opened,
 };
 use crate::smb::files::file_info::is_read_only;
-use crate::smb::files::open_files::{Opening, Place};
+use crate::smb::files::open_files::Opening;
+use crate::smb::names::places::Place;
 use crate::smb::names::resolve::{ResolvedPath, find_stream};
 use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, status};

@@ -9,8 +9,8 @@ use sharebench_smb::wire::data::{
 };
 use sharebench_smb::wire::simple::FlushRequest;
 
-use crate::smb::files::locks::LockOwner;
-use crate::smb::files::open_files::OpenFile;
+use crate::smb::files::byte_locks::LockOwner;
+use crate::smb::files::open_file::OpenFile;
 use crate::smb::files::write_times::WriteTimes;
 use crate::smb::session::call::{Answer, Call, DONE, empty};
 use crate::smb::session::established::Opened;

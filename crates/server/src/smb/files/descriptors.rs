@@ -8,7 +8,7 @@ use sharebench_smb::wire::create::access;
 use sharebench_smb::wire::descriptor::{Descriptor, MAX_BYTES};
 use sharebench_smb::wire::security_descriptor::parts;
 
-use crate::smb::files::open_files::OpenFile;
+use crate::smb::files::open_file::OpenFile;
 use crate::smb::status::{Outcome, checked, malformed};
 use crate::{Attributes, NodeId, Volume};
 

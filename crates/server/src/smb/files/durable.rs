@@ -1,20 +1,19 @@
 //! Durable and resilient opens: what a client finds again after it has lost its connection (MS-SMB2 3.3.5.9.6 to 3.3.5.9.12,
 //! 3.3.5.15.9).
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::create_context::{CreateContext, name};
-use sharebench_smb::wire::durable::{self, DurableContext, DurableGrant, grant_v1};
+use sharebench_smb::wire::durable::DurableContext;
 use sharebench_smb::wire::lease::HANDLE;
 use sharebench_smb::wire::{FileId, Reader};
 use tokio::runtime::Handle;
 
-use crate::smb::caching::cache_rights::{CacheRequest, GrantedCache};
-use crate::smb::files::open_files::{File, OpenFile};
+use crate::smb::caching::cache_request::{CacheRequest, GrantedCache};
+use crate::smb::files::open_file::{File, OpenFile};
 use crate::smb::session::deferred::Gate;
 use crate::smb::session::established::Session;
 use crate::smb::state::ServerState;
@@ -23,54 +22,12 @@ use crate::volume::name::fold_case;
 
 /// Maximum number of opens that wait for their clients.
 const MAX_LOST: usize = 4096;
-/// Time for which an open of version 1 is kept, and the usual and the longest time in version 2.
-const KEPT: Duration = Duration::from_secs(16 * 60);
-const KEPT_V2: Duration = Duration::from_secs(60);
-const MAX_KEPT_V2: Duration = Duration::from_secs(300);
-
 /// The usual and the longest time of a resilient open.
 const KEPT_RESILIENT: Duration = Duration::from_secs(120);
 const MAX_KEPT_RESILIENT: Duration = Duration::from_secs(300);
 
 /// Time within which the server knows that a connection has ended.
 const LOSS_NOTICED: Duration = Duration::from_millis(200);
-
-/// How an open outlives its connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Durability {
-    /// The client's name for the open, in version 2.
-    guid: Option<[u8; 16]>,
-    time: Duration,
-}
-
-impl Durability {
-    /// What a request is granted: nothing unless the client caches the handle, because only then it can learn that
-    /// somebody else needs the file. Persistent opens are not granted.
-    pub(crate) fn granted(request: Option<DurableContext>, cache: &GrantedCache) -> Option<Self> {
-        if !cache.keeps_handle() {
-            return None;
-        }
-        match request? {
-            DurableContext::RequestV1 => Some(Self { guid: None, time: KEPT }),
-            DurableContext::Request(request) => {
-                let wanted = Duration::from_millis(u64::from(request.timeout));
-                let time = if wanted.is_zero() { KEPT_V2 } else { wanted.min(MAX_KEPT_V2) };
-                Some(Self { guid: Some(request.guid), time })
-            }
-            DurableContext::ReconnectV1(_) | DurableContext::Reconnect(_) => None,
-        }
-    }
-
-    /// The context of the response.
-    pub(crate) fn context(&self) -> CreateContext {
-        if self.guid.is_none() {
-            return grant_v1();
-        }
-        // Not persistent: a restart of the server closes the open.
-        let grant = DurableGrant { timeout: self.time.as_millis() as u32, flags: 0 };
-        CreateContext::new(durable::REQUEST, &grant.encode())
-    }
-}
 
 impl OpenFile {
     /// Keeps the open after a loss, whatever other clients need (`NETWORK_RESILIENCY_REQUEST`, MS-SMB2 2.2.31.3).
@@ -101,32 +58,6 @@ impl OpenFile {
             return self.durable;
         }
         Some(Durability { guid: self.durable.and_then(|durable| durable.guid), time })
-    }
-}
-
-/// An open whose client has lost its connection.
-struct LostOpen {
-    open: Arc<OpenFile>,
-    account: String,
-    /// Identity, for the timer.
-    number: u64,
-}
-
-/// The opens that wait for their clients, by identifier.
-#[derive(Default)]
-pub(crate) struct LostOpens {
-    opens: Mutex<HashMap<u64, LostOpen>>,
-    /// Opens that a client requests before the server knows that the client has lost their connection.
-    awaited: Mutex<HashMap<u64, Arc<Gate>>>,
-}
-
-impl LostOpens {
-    fn all(&self) -> MutexGuard<'_, HashMap<u64, LostOpen>> {
-        self.opens.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn awaited(&self) -> MutexGuard<'_, HashMap<u64, Arc<Gate>>> {
-        self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -14,10 +14,10 @@ use sharebench_smb::wire::file_ranges::{
     QUERY_ALLOCATED_RANGES, RANGE_BYTES, SET_SPARSE, SET_ZERO_DATA, pair, put_range,
 };
 
+use crate::smb::files::byte_locks::LockOwner;
 use crate::smb::files::content_changes::ContentChange;
 use crate::smb::files::file_info::{describe, is_sparse, store_sparse};
-use crate::smb::files::locks::LockOwner;
-use crate::smb::files::open_files::OpenFile;
+use crate::smb::files::open_file::OpenFile;
 use crate::smb::session::call::Call;
 use crate::smb::session::established::Opened;
 use crate::smb::status::{Outcome, checked, malformed};

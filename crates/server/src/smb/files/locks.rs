@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::lock::{LockRange, LockRequest, flags};
 
-use crate::smb::files::open_files::{File, FileState, OpenFile, answer};
+use crate::smb::files::open_file::{File, FileState, OpenFile};
+use crate::smb::files::open_files::answer;
 use crate::smb::session::call::{Answer, Call, empty};
 use crate::smb::session::pending::{PendingReply, WaitsFor};
 use crate::smb::status::{Outcome, malformed};
@@ -16,55 +17,6 @@ const MAX_LOCKS: usize = 4096;
 
 /// Bytes of one lock, of which a vector may have room for twice as many.
 const LOCK_BYTES: usize = 2 * size_of::<Lock>();
-
-/// Who holds a lock: an open file, and with SMB1 a process of its client (MS-CIFS 2.2.4.32.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LockOwner {
-    open: u64,
-    process: u32,
-}
-
-impl LockOwner {
-    /// The open itself, as with SMB2.
-    pub(crate) const fn of_open(open: u64) -> Self {
-        Self { open, process: 0 }
-    }
-
-    /// A process of the client that has the open.
-    pub(crate) const fn of_process(open: u64, process: u32) -> Self {
-        Self { open, process }
-    }
-}
-
-/// A locked range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Lock {
-    owner: LockOwner,
-    offset: u64,
-    len: u64,
-    exclusive: bool,
-}
-
-/// A request that waits for the next of its ranges. It holds those before it, so that no later request overtakes it there.
-pub(crate) struct WaitingLock {
-    wanted: Vec<Lock>,
-    /// How many of the ranges it holds.
-    held: usize,
-    /// With SMB1: its offsets have 64 bits, which a cancellation of its ranges states as well (MS-CIFS 2.2.4.32.1).
-    large: bool,
-    pending: PendingReply,
-}
-
-impl WaitingLock {
-    /// The first byte of the range that it waits for.
-    fn offset(&self) -> u64 {
-        self.wanted.get(self.held).map_or(0, |lock| lock.offset)
-    }
-
-    fn is_of(&self, open: u64) -> bool {
-        self.wanted.first().is_some_and(|lock| lock.owner.open == open)
-    }
-}
 
 /// The reply of a request that waits no longer, and the first byte of the range that it has not received.
 pub(crate) struct EndedWait {
@@ -90,25 +42,6 @@ pub(crate) struct RefusedLock {
 impl From<RefusedLock> for NtStatus {
     fn from(refused: RefusedLock) -> Self {
         refused.status
-    }
-}
-
-impl Lock {
-    /// True if both cover a byte. A range of length 0 overlaps only what contains its position inside.
-    fn overlaps(&self, other: &Self) -> bool {
-        let end = |lock: &Self| u128::from(lock.offset) + u128::from(lock.len);
-        let start = |lock: &Self| u128::from(lock.offset);
-        match (self.len, other.len) {
-            (0, 0) => false,
-            (0, _) => start(other) < start(self) && start(self) < end(other),
-            (_, 0) => start(self) < start(other) && start(other) < end(self),
-            _ => start(self) < end(other) && start(other) < end(self),
-        }
-    }
-
-    /// True if this lock forbids another one. A shared lock may overlap an exclusive one of the same open (MS-FSA 2.1.5.8).
-    fn excludes(&self, wanted: &Self) -> bool {
-        (wanted.exclusive || self.exclusive && self.owner != wanted.owner) && self.overlaps(wanted)
     }
 }
 
@@ -334,42 +267,4 @@ pub(crate) fn wanted_lock(range: &LockRange, owner: LockOwner) -> Outcome<Lock> 
         return Err(NtStatus::INVALID_LOCK_RANGE);
     }
     Ok(Lock { owner, offset: range.offset, len: range.len, exclusive })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn lock(offset: u64, len: u64, exclusive: bool) -> Lock {
-        Lock { owner: LockOwner::of_open(1), offset, len, exclusive }
-    }
-
-    #[test]
-    fn ranges_overlap_up_to_the_end_of_the_offsets() {
-        let all = lock(0, u64::MAX, false);
-        assert!(
-            all.overlaps(&lock(u64::MAX - 1, 1, false))
-                && lock(u64::MAX, 1, false).overlaps(&lock(u64::MAX, 1, false))
-        );
-        assert!(!lock(0, 10, false).overlaps(&lock(10, 1, false)));
-        assert!(
-            lock(0, 10, false).overlaps(&lock(5, 0, false))
-                && !lock(0, 10, false).overlaps(&lock(10, 0, false))
-        );
-        assert!(
-            !lock(5, 0, true).overlaps(&lock(5, 0, true)) && !lock(5, 0, true).overlaps(&lock(5, 1, true))
-        );
-    }
-
-    #[test]
-    fn shared_locks_overlap_each_other_and_exclusive_ones_of_their_open() {
-        let other = |lock: Lock| Lock { owner: LockOwner::of_open(2), ..lock };
-        assert!(!lock(0, 10, false).excludes(&other(lock(5, 10, false))));
-        assert!(lock(0, 10, true).excludes(&other(lock(5, 10, false))));
-        assert!(lock(0, 10, false).excludes(&other(lock(5, 10, true))));
-        assert!(
-            !lock(0, 10, true).excludes(&lock(5, 10, false))
-                && lock(0, 10, true).excludes(&lock(5, 10, true))
-        );
-    }
 }

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::smb::files::open_entries::OpenEntry;
-use crate::smb::files::open_files::{File, OpenFiles, Place};
+use crate::smb::files::open_file::File;
+use crate::smb::files::open_files::OpenFiles;
+use crate::smb::names::places::Place;
 use crate::{NodeId, Volume};
 
 /// The open streams by the node that has them.

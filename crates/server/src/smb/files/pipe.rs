@@ -6,7 +6,7 @@ use sharebench_smb::NtStatus;
 use sharebench_smb::wire::share_list::ListedShare;
 use sharebench_smb::wire::share_list_server::answer;
 
-use crate::smb::session::established::OpenCount;
+use crate::smb::files::open_count::OpenCount;
 use crate::smb::status::{Outcome, malformed};
 
 /// Types of shares (MS-SRVS 2.2.2.4): a disk, and a special one for pipes.

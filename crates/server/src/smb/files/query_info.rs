@@ -16,7 +16,7 @@ use sharebench_smb::wire::{Field, utf16};
 use crate::common::names_8_3::short_name;
 use crate::smb::files::descriptors::descriptor_of;
 use crate::smb::files::file_info::{describe, file_time};
-use crate::smb::files::open_files::OpenFile;
+use crate::smb::files::open_file::OpenFile;
 use crate::smb::files::pipe;
 use crate::smb::session::call::{Answer, Call, DONE};
 use crate::smb::session::established::Opened;

@@ -18,7 +18,8 @@ use crate::smb::files::descriptors::set_descriptor;
 use crate::smb::files::file_info::{
     DIRECTORY, READ_ONLY, TEMPORARY, is_read_only, mode_with, store_bits, store_created, system_time,
 };
-use crate::smb::files::open_files::{File, OpenFile, Place};
+use crate::smb::files::open_file::{File, OpenFile};
+use crate::smb::names::places::Place;
 use crate::smb::names::resolve::{ResolvedPath, find_stream, last_name, normalized, resolve, split_stream};
 use crate::smb::session::call::{Answer, Call};
 use crate::smb::session::deferred::Gate;

@@ -7,10 +7,10 @@ use sharebench_smb::wire::directory::{QueryDirectoryRequest, flags};
 use sharebench_smb::wire::info::InfoResponse;
 use sharebench_smb::wire::listing::{ListingClass, ListingWriter};
 
-use crate::common::state_budget::StateCharge;
 use crate::smb::files::file_info::{describe, file_time};
 use crate::smb::files::open_files::OpenFiles;
 use crate::smb::files::write_times::WriteTimes;
+use crate::smb::names::listing_state::{ListingState, Position};
 use crate::smb::names::pattern::Pattern;
 use crate::smb::names::resolve::{find, is_expressible};
 use crate::smb::session::call::{Answer, Call, DONE};
@@ -23,28 +23,6 @@ const MIN_BATCH: usize = 16;
 const MAX_BATCH: usize = 1024;
 /// Bytes of a typical entry.
 const ENTRY_BYTES: usize = 128;
-
-/// How far a client has read a directory.
-#[derive(Debug, Default)]
-pub(crate) struct ListingState {
-    pattern: Option<String>,
-    position: Position,
-    /// That of the pattern, where the open does not contain it.
-    charge: Option<StateCharge>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Position {
-    /// Before `.`.
-    #[default]
-    Start,
-    /// After `.`.
-    Dot,
-    /// After the entry with this cookie of the volume; 0 after `..`.
-    After(u64),
-    /// After the last entry.
-    End,
-}
 
 /// A page that is being filled.
 struct Page<'a> {
@@ -147,23 +125,6 @@ pub(crate) struct ListedPage {
     pub(crate) last_at: usize,
     /// Name of the last entry; empty if there is none.
     pub(crate) last_name: String,
-}
-
-impl ListingState {
-    /// A listing of the entries that match a pattern, before its first entry.
-    pub(crate) fn of(pattern: &str) -> Self {
-        Self { pattern: Some(pattern.to_owned()), position: Position::Start, charge: None }
-    }
-
-    /// The same position in a listing of the entries that match another pattern.
-    pub(crate) fn with_pattern(self, pattern: &str) -> Self {
-        Self { pattern: Some(pattern.to_owned()), ..self }
-    }
-
-    /// True after the last entry.
-    pub(crate) fn is_at_end(&self) -> bool {
-        self.position == Position::End
-    }
 }
 
 impl ServerState {

@@ -2,6 +2,7 @@
 
 pub(super) mod change_notify;
 pub(super) mod listing;
+pub(super) mod listing_state;
 pub(super) mod pattern;
 pub(super) mod places;
 pub(super) mod resolve;

@@ -2,7 +2,7 @@
 
 use sharebench_smb::NtStatus;
 
-use crate::smb::files::open_files::Place;
+use crate::smb::names::places::Place;
 use crate::smb::status::{Outcome, status};
 use crate::volume::name::fold_case;
 use crate::{Attributes, NodeId, ROOT, Volume, VolumeError};

@@ -11,7 +11,8 @@ use sharebench_smb::wire::info::InfoResponse;
 
 use crate::NodeId;
 use crate::common::state_budget::StateCharge;
-use crate::smb::files::open_files::{OpenFile, Place};
+use crate::smb::files::open_file::OpenFile;
+use crate::smb::names::places::Place;
 use crate::smb::session::pending::{PendingReply, WaitsFor};
 use crate::smb::status::Outcome;
 use crate::volume::name::fold_case;

@@ -8,12 +8,12 @@ use sharebench_smb::wire::header::{Header, command};
 use sharebench_smb::wire::simple::Empty;
 
 use crate::smb::files::content_changes::{ChannelState, ContentChange};
-use crate::smb::files::open_files::OpenFile;
+use crate::smb::files::open_file::OpenFile;
 use crate::smb::session::channel::Channel;
 use crate::smb::session::connection::Connection;
 use crate::smb::session::deferred::Gate;
 use crate::smb::session::established::{Opened, Session, Tree};
-use crate::smb::session::negotiate::Negotiated;
+use crate::smb::session::negotiated::Negotiated;
 use crate::smb::session::pending::{PendingReply, ReplyForm};
 use crate::smb::status::Outcome;
 

@@ -2,22 +2,22 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use sharebench_smb::NtStatus;
 use sharebench_smb::crypto::PreauthHash;
 use sharebench_smb::wire::header::{Header, flags};
+use sharebench_smb::{NtStatus, NtlmAcceptor};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::common::admission::Admission;
-use crate::common::state_budget::StateBudget;
+use crate::common::state_budget::{StateBudget, StateCharge};
+use crate::smb::files::open_count::OpenCount;
 use crate::smb::session::channel::Channel;
-use crate::smb::session::deferred::ParkedRequest;
+use crate::smb::session::deferred::{ParkedRequest, RequestRunner};
 use crate::smb::session::established::Session;
-use crate::smb::session::login::Login;
-use crate::smb::session::negotiate::Negotiated;
+use crate::smb::session::negotiated::Negotiated;
 use crate::smb::session::pending::WaitingRequests;
 use crate::smb::smb1::Nt1State;
 use crate::smb::state::ServerState;
@@ -26,6 +26,15 @@ use crate::smb::transport::client_connections::ClientConnections;
 use crate::smb::transport::credits::CreditWindow;
 use crate::smb::transport::events::Delivery;
 use crate::smb::transport::workers::{SmbWorkers, WorkerTask};
+
+/// A login between its first and its last message.
+pub(crate) struct Login {
+    pub(crate) acceptor: NtlmAcceptor,
+    pub(crate) hash: PreauthHash,
+    /// The session that it adds this connection to, instead of making one.
+    pub(crate) binding: Option<Arc<Session>>,
+    pub(crate) _charge: StateCharge,
+}
 
 /// A session, or a login that has received its challenge.
 pub(crate) enum SessionSlot {
@@ -106,6 +115,12 @@ impl Connection {
         }
     }
 
+    /// Counts one more open of this many bytes.
+    pub(crate) fn count_open(&self, bytes: usize) -> Outcome<OpenCount> {
+        let max = self.server.max_opens.load(Ordering::Relaxed);
+        OpenCount::new(&self.opens, max, &self.budget, bytes)
+    }
+
     /// Leaves its sessions, and closes everything that a client has open in those without another connection.
     pub(crate) fn close(&self) {
         self.waiting.close();
@@ -131,13 +146,9 @@ impl Connection {
         self.server.lose_session(session);
     }
 
-    /// Answers a request that need not wait any longer, on a thread that may call the volume.
-    pub(crate) fn resume(self: &Arc<Self>, request: ParkedRequest) {
-        let connection = Arc::clone(self);
-        match &self.workers {
-            Some(workers) => workers.push(WorkerTask::Resume(Box::new(request), connection)),
-            None => drop(self.runtime.spawn(async move { connection.answer_parked(request) })),
-        }
+    /// The number of a message for signatures of SMB1. It is called once for each message, in the order of their arrival.
+    pub(crate) fn note_arrival(&self, message: &[u8]) -> Option<u32> {
+        self.nt1.get()?.signatures.note_arrival(message)
     }
 
     /// Answers the request that a CANCEL names, instead of what it waits for. A worker that still processes the request may
@@ -155,5 +166,17 @@ impl Connection {
         let Some((id, what)) = self.waiting.take(header) else { return false };
         what.cancel(id);
         true
+    }
+}
+
+impl RequestRunner for Connection {
+    fn resume(self: Arc<Self>, request: ParkedRequest) {
+        match &self.workers {
+            Some(workers) => workers.push(WorkerTask::Resume(Box::new(request), Arc::clone(&self))),
+            None => {
+                let connection = Arc::clone(&self);
+                drop(self.runtime.spawn(async move { connection.answer_parked(request) }));
+            }
+        }
     }
 }

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sharebench_smb::wire::FileId;
 
-use crate::smb::session::connection::Connection;
 use crate::smb::session::established::Session;
 use crate::smb::session::pending::{PendingReply, WaitsFor};
 use crate::smb::status::Outcome;
@@ -20,12 +19,18 @@ pub(crate) struct Chain {
     pub(crate) unusable: bool,
 }
 
+/// The connection of a request that waits.
+pub(crate) trait RequestRunner: Send + Sync {
+    /// Answers a request that need not wait any longer, on a thread that may call the volume.
+    fn resume(self: Arc<Self>, request: ParkedRequest);
+}
+
 /// A request that waits, with the requests after it in its compound.
 ///
 /// It is answered from its start again, as if it had just arrived: the state that it depends on may have changed in any
 /// way meanwhile.
 pub(crate) struct ParkedRequest {
-    pub(crate) connection: Arc<Connection>,
+    pub(crate) connection: Arc<dyn RequestRunner>,
     /// The request and those after it.
     pub(crate) messages: Vec<u8>,
     pub(crate) chain: Chain,

@@ -1,7 +1,7 @@
 //! A logged-in user on a connection, with the trees and files that it has open.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sharebench_smb::NtStatus;
@@ -11,9 +11,8 @@ use sharebench_smb::wire::transform::{self, TransformHeader};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::common::state_budget::{ENTRY_BYTES, StateBudget, StateCharge};
-use crate::smb::files::open_files::OpenFile;
+use crate::smb::files::open_file::OpenFile;
 use crate::smb::files::pipe::Pipe;
-use crate::smb::session::connection::Connection;
 use crate::smb::session::expiry::Expiry;
 use crate::smb::status::Outcome;
 use crate::smb::transport::client_connections::ClientConnections;
@@ -42,38 +41,6 @@ pub(crate) enum Opened {
     File(Arc<OpenFile>),
     /// A named pipe.
     Pipe(Arc<Pipe>),
-}
-
-/// Counts an open file of a connection as long as it is open.
-#[derive(Debug)]
-pub(crate) struct OpenCount {
-    count: Arc<AtomicUsize>,
-    charge: StateCharge,
-}
-
-impl OpenCount {
-    /// Counts one more of this many bytes, up to a limit of their number and the budget of the client.
-    pub(crate) fn new(connection: &Connection, bytes: usize) -> Outcome<Self> {
-        let charge = connection.budget.charge(bytes).ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
-        let max = connection.server.max_opens.load(Ordering::Relaxed);
-        let count = &connection.opens;
-        let counted =
-            count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |open| (open < max).then_some(open + 1));
-        counted
-            .map(|_| Self { count: Arc::clone(count), charge })
-            .map_err(|_| NtStatus::INSUFFICIENT_RESOURCES)
-    }
-
-    /// A charge for what the open makes the server remember later.
-    pub(crate) fn further_charge(&self) -> StateCharge {
-        self.charge.budget().nothing()
-    }
-}
-
-impl Drop for OpenCount {
-    fn drop(&mut self) {
-        self.count.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// The keys that encrypt the messages of a session.

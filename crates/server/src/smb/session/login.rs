@@ -17,7 +17,7 @@ use crate::smb::session::call::Answer;
 use crate::smb::session::channel::Channel;
 use crate::smb::session::connection::{Connection, SessionSlot};
 use crate::smb::session::established::{Origin, Sealing, Session};
-use crate::smb::session::negotiate::{Negotiated, SIGNING_REQUIRED};
+use crate::smb::session::negotiated::{Negotiated, SIGNING_REQUIRED};
 use crate::smb::session::responses::Reply;
 use crate::smb::status::{Outcome, malformed};
 use crate::volume::name::fold_case;
@@ -26,15 +26,6 @@ use crate::volume::name::fold_case;
 pub(crate) const NETBIOS_NAME: &str = "SHAREBENCH";
 /// Maximum number of sessions of a connection, with those that are logging in.
 const MAX_SESSIONS: usize = 1024;
-
-/// A login between its first and its last message.
-pub(crate) struct Login {
-    acceptor: NtlmAcceptor,
-    hash: PreauthHash,
-    /// The session that it adds this connection to, instead of making one.
-    binding: Option<Arc<Session>>,
-    _charge: StateCharge,
-}
 
 /// Bytes of a login that has begun besides the login itself.
 pub(crate) const LOGIN_BYTES: usize = 512;

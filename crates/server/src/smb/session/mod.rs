@@ -8,6 +8,7 @@ pub(super) mod established;
 pub(super) mod expiry;
 pub(super) mod login;
 pub(super) mod negotiate;
+pub(super) mod negotiated;
 pub(super) mod pending;
 pub(super) mod responses;
 pub(super) mod ticket;

@@ -34,50 +34,11 @@ const DIRECTORY_LEASING: u32 = 0x20;
 const MULTI_CHANNEL: u32 = 0x08;
 /// Security modes.
 const SIGNING_ENABLED: u16 = 1;
-/// The session signs every message.
-pub(crate) const SIGNING_REQUIRED: u16 = 2;
 /// SHA-512, the only hash that is defined, and the length of a salt.
 const SHA_512: u16 = 1;
 const SALT_BYTES: usize = 32;
 /// Largest request of dialect 2.0.2, which has no multi-credit requests.
 const MAX_SINGLE_CREDIT: u32 = 64 << 10;
-
-/// The parameters of a connection, from NEGOTIATE to its end.
-pub(crate) struct Negotiated {
-    pub(crate) dialect: u16,
-    pub(crate) signing: SigningAlgorithm,
-    pub(crate) cipher: Option<Cipher>,
-    pub(crate) max_transfer: u32,
-    /// Clients may cache what they read.
-    pub(crate) leases: bool,
-    /// Clients may cache listings.
-    pub(crate) directory_leases: bool,
-    /// What the client sent, which it may repeat under the protection of a session.
-    offer: ValidateNegotiateRequest,
-    answer: ValidateNegotiateResponse,
-}
-
-impl Negotiated {
-    /// True if requests may cost several credits.
-    pub(crate) fn multi_credit(&self) -> bool {
-        self.dialect > 0x0202
-    }
-
-    /// True if the client signs every message.
-    pub(crate) fn client_requires_signing(&self) -> bool {
-        self.offer.security_mode & SIGNING_REQUIRED != 0
-    }
-
-    /// Identity of the client.
-    pub(crate) fn client_guid(&self) -> [u8; 16] {
-        self.offer.client_guid
-    }
-
-    /// The answer to a client that verifies the negotiation; none if a message was changed on its way.
-    pub(crate) fn validate(&self, repeated: &ValidateNegotiateRequest) -> Option<ValidateNegotiateResponse> {
-        (*repeated == self.offer).then_some(self.answer)
-    }
-}
 
 /// The algorithms that a client lists in a context.
 fn listed(contexts: &[Context], kind: u16) -> Outcome<Option<Vec<u16>>> {

@@ -11,7 +11,7 @@ use sharebench_smb::wire::transform;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::common::state_budget::{ENTRY_BYTES, StateCharge};
-use crate::smb::files::open_files::OpenFile;
+use crate::smb::files::open_file::OpenFile;
 use crate::smb::session::channel::Channel;
 use crate::smb::session::deferred::Gate;
 use crate::smb::smb1::Nt1Reply;

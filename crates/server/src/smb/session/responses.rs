@@ -15,7 +15,7 @@ use crate::smb::session::channel::Channel;
 use crate::smb::session::connection::Connection;
 use crate::smb::session::deferred::{Chain, Gate, ParkedRequest};
 use crate::smb::session::established::Session;
-use crate::smb::session::negotiate::Negotiated;
+use crate::smb::session::negotiated::Negotiated;
 use crate::smb::session::pending::{PendingReply, ReplyForm};
 use crate::smb::status::Outcome;
 use crate::smb::transport::events::Delivery;

@@ -8,8 +8,8 @@ use sharebench_smb::nt1::{Header, Message, command};
 use sharebench_smb::wire::header::command as smb2_command;
 
 use super::state::{Nt1State, OpenedFile, User};
-use crate::smb::files::locks::LockOwner;
-use crate::smb::files::open_files::OpenFile;
+use crate::smb::files::byte_locks::LockOwner;
+use crate::smb::files::open_file::OpenFile;
 use crate::smb::session::call::Answer;
 use crate::smb::session::connection::Connection;
 use crate::smb::session::deferred::Gate;

@@ -17,17 +17,17 @@ use super::attributes::{dos_attributes, unix_seconds};
 use super::call::{Nt1Call, Reached, Stop, put_empty};
 use super::oplocks::{Nt1Holder, wanted_oplock};
 use super::state::{OpenedFile, close_files};
-use crate::smb::caching::cache_rights::{CacheRequest, GrantedCache, Holder};
-use crate::smb::caching::directory_leases::ParentListing;
+use crate::smb::caching::cache_request::{CacheRequest, GrantedCache};
+use crate::smb::caching::cached_listings::ParentListing;
+use crate::smb::caching::grants::Holder;
 use crate::smb::files::content_changes::{ChannelState, ContentChanges};
 use crate::smb::files::create_disposition::{Progress, Wanted};
-use crate::smb::files::durable::Durability;
+use crate::smb::files::durability::Durability;
 use crate::smb::files::file_info::describe;
 use crate::smb::files::lock_sequences::LockSequences;
-use crate::smb::files::open_files::OpenFile;
-use crate::smb::names::listing::ListingState;
+use crate::smb::files::open_file::OpenFile;
+use crate::smb::names::listing_state::ListingState;
 use crate::smb::names::resolve::normalized;
-use crate::smb::session::established::OpenCount;
 use crate::smb::status::Outcome;
 use crate::{Attributes, SetAttributes};
 
@@ -64,7 +64,7 @@ impl Nt1Call<'_> {
     /// Opens a file or directory for the user of the message, with what it requests to cache. The open has no number yet.
     pub(super) fn open_path(&self, request: &CreateRequest, cache: CacheRequest) -> Reached<Opened> {
         let server = self.server;
-        let count = OpenCount::new(self.connection, OpenFile::bytes(&request.name))?;
+        let count = self.connection.count_open(OpenFile::bytes(&request.name))?;
         let id = server.new_file_id();
         let session = Arc::clone(self.session()?);
         let nt1 = Some(Nt1Holder::new(self.header.tid, self.state.knows_level_2()));
@@ -145,8 +145,9 @@ impl Nt1Call<'_> {
         let added = self.state.table().add_file(file);
         let fid = added.inspect_err(|_| self.close_open(&opened.open))?;
         self.fid = Some(fid);
-        if let Some(nt1) = &opened.holder.nt1 {
-            nt1.set_number(fid, &opened.holder.session);
+        let due = opened.holder.nt1.as_ref().and_then(|nt1| nt1.set_number(fid));
+        if let Some(message) = due {
+            opened.holder.session.notify(message);
         }
         Ok(fid)
     }

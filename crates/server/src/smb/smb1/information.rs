@@ -12,7 +12,7 @@ use super::create::share_path;
 use super::transactions::{Transacted, Transaction};
 use crate::Attributes;
 use crate::smb::files::file_info::{describe, system_time};
-use crate::smb::files::open_files::OpenFile;
+use crate::smb::files::open_file::OpenFile;
 use crate::smb::status::{Outcome, checked, malformed};
 
 /// Information levels without a class of MS-FSCC (MS-CIFS 2.2.2.3.3, 2.2.2.3.5).

@@ -15,7 +15,8 @@ use sharebench_smb::wire::oplock;
 
 use super::call::{Nt1Call, put_empty};
 use super::state::OpenedFile;
-use crate::smb::files::locks::{Lock, LockOwner, LockWait, RefusedLock, wanted_lock};
+use crate::smb::files::byte_locks::{Lock, LockOwner};
+use crate::smb::files::locks::{LockWait, RefusedLock, wanted_lock};
 use crate::smb::session::call::{Answer, DONE};
 use crate::smb::status::{Outcome, malformed};
 

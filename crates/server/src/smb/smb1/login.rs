@@ -118,7 +118,7 @@ impl Nt1Call<'_> {
         if let Some(key) = &accepted.key
             && (wanted || protection == Protection::Signed)
         {
-            return Ok(self.state.sign_with(key));
+            return Ok(self.state.signatures.sign_with(key));
         }
         Ok(false)
     }

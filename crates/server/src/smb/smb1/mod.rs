@@ -19,6 +19,7 @@ mod oplocks;
 mod reply;
 mod responses;
 mod search;
+mod signatures;
 mod state;
 #[cfg(test)]
 mod tests;

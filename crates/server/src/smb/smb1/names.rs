@@ -6,7 +6,7 @@ use sharebench_smb::wire::create::{CreateRequest, SHARE_ALL, access, disposition
 
 use super::call::{Nt1Call, Reached, Stop, put_empty};
 use super::create::share_path;
-use crate::smb::caching::cache_rights::CacheRequest;
+use crate::smb::caching::cache_request::CacheRequest;
 use crate::smb::files::file_info::{DIRECTORY, HIDDEN, SYSTEM, describe};
 use crate::smb::names::pattern::Pattern;
 use crate::smb::names::resolve::{is_expressible, resolve};

@@ -12,8 +12,7 @@ use sharebench_smb::nt1::{Header, command};
 use sharebench_smb::wire::frame::PREFIX_LEN;
 use sharebench_smb::wire::oplock;
 
-use crate::smb::caching::cache_rights::CacheRequest;
-use crate::smb::session::established::Session;
+use crate::smb::caching::cache_request::CacheRequest;
 use crate::smb::transport::frames::finish_frame;
 
 /// Process of a message that no process of a client has caused.
@@ -54,24 +53,23 @@ impl Nt1Holder {
         self.number.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The open has this number from now on.
-    pub(super) fn set_number(&self, fid: u16, session: &Session) {
-        let before = std::mem::replace(&mut *self.number(), Number::Known(fid));
-        if let Number::Pending(Some(level)) = before {
-            session.notify(self.frame(fid, level));
+    /// The open has this number from now on. The message of a break that was necessary meanwhile, with its prefix.
+    pub(super) fn set_number(&self, fid: u16) -> Option<Vec<u8>> {
+        match std::mem::replace(&mut *self.number(), Number::Known(fid)) {
+            Number::Pending(level) => level.map(|level| self.frame(fid, level)),
+            Number::Known(_) => None,
         }
     }
 
-    /// Sends the break to a level. False if the client has no connection.
-    pub(in crate::smb) fn send_break(&self, level: u8, session: &Session) -> bool {
-        let fid = match &mut *self.number() {
-            Number::Known(fid) => *fid,
+    /// The message of the break to a level, with its prefix; none if it follows once the open has its number.
+    pub(in crate::smb) fn break_message(&self, level: u8) -> Option<Vec<u8>> {
+        match &mut *self.number() {
+            Number::Known(fid) => Some(self.frame(*fid, level)),
             Number::Pending(pending) => {
                 *pending = Some(level);
-                return true;
+                None
             }
-        };
-        session.notify(self.frame(fid, level))
+        }
     }
 
     /// The message of a break, with its prefix. It is not signed: it has no number.

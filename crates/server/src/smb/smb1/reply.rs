@@ -8,20 +8,20 @@ use sharebench_smb::nt1::file::LockResponse;
 use sharebench_smb::nt1::message::{NO_ANDX, NoWords, REPLY, flags2, put_blocks};
 use sharebench_smb::wire::frame::PREFIX_LEN;
 
-use super::state::Nt1State;
+use super::signatures::Signatures;
 use crate::smb::transport::frames::finish_frame;
 
 /// The reply to a request that waits: to `LOCKING_ANDX`, or an error.
 pub(in crate::smb) struct Nt1Reply {
     header: Header,
     number: Option<u32>,
-    state: Arc<Nt1State>,
+    signatures: Arc<Signatures>,
 }
 
 impl Nt1Reply {
     /// The reply to a request with this header and number.
-    pub(super) fn new(header: Header, number: Option<u32>, state: &Arc<Nt1State>) -> Self {
-        Self { header, number, state: Arc::clone(state) }
+    pub(super) fn new(header: Header, number: Option<u32>, signatures: &Arc<Signatures>) -> Self {
+        Self { header, number, signatures: Arc::clone(signatures) }
     }
 
     /// The number of the request.
@@ -38,7 +38,7 @@ impl Nt1Reply {
         } else {
             put_blocks(&NoWords {}, &mut frame, |_| {});
         }
-        sign(frame.get_mut(PREFIX_LEN..).unwrap_or_default(), self.number, &self.state);
+        self.signatures.sign(frame.get_mut(PREFIX_LEN..).unwrap_or_default(), self.number);
         finish_frame(&mut frame);
         frame
     }
@@ -61,12 +61,5 @@ pub(super) fn response_header(request: &Header, status: NtStatus, signed: bool) 
         signature: [0; 8],
         reserved: 0,
         ..*request
-    }
-}
-
-/// Signs the response to the request with this number.
-pub(super) fn sign(message: &mut [u8], number: Option<u32>, state: &Nt1State) {
-    if let (Some(number), Some(signer)) = (number, state.signer()) {
-        signer.sign_as(message, number.wrapping_add(1));
     }
 }

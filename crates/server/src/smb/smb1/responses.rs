@@ -9,7 +9,7 @@ use sharebench_smb::wire::frame::PREFIX_LEN;
 use sharebench_smb::wire::header::Header as Smb2Header;
 
 use super::call::Nt1Call;
-use super::reply::{Nt1Reply, response_header, sign};
+use super::reply::{Nt1Reply, response_header};
 use super::state::Nt1State;
 use crate::smb::session::call::Answer;
 use crate::smb::session::channel::Channel;
@@ -55,7 +55,7 @@ impl Connection {
         if header.flags & REPLY != 0 {
             return Err(Broken);
         }
-        if let Some(signer) = state.signer().filter(|_| !resumed) {
+        if let Some(signer) = state.signatures.signer().filter(|_| !resumed) {
             // A message that overtook the end of the login has no number, and nobody can have signed it.
             let number = number.ok_or(Broken)?;
             if !signer.verify(message, number) {
@@ -189,7 +189,7 @@ impl Nt1Call<'_> {
             id: self.server.new_id(),
             header: Smb2Header { message_id, ..Smb2Header::default() },
             channel: Channel::of_session(session),
-            form: ReplyForm::Nt1(Nt1Reply::new(self.header, self.number, self.state)),
+            form: ReplyForm::Nt1(Nt1Reply::new(self.header, self.number, &self.state.signatures)),
             // All of the message waits: no reply precedes its own.
             frame: 0,
             late: self.connection.late.clone(),
@@ -247,7 +247,7 @@ impl Reply {
         if let Some(place) = message.get_mut(..HEADER_LEN) {
             place.copy_from_slice(&encoded);
         }
-        sign(message, number, call.state);
+        call.state.signatures.sign(message, number);
         out.scratch = encoded;
     }
 }

@@ -2,18 +2,16 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sharebench_smb::nt1::command;
 use sharebench_smb::nt1::session::capability;
-use sharebench_smb::nt1::signing::Signer;
 use sharebench_smb::{NtStatus, NtlmAcceptor};
 
+use super::signatures::Signatures;
 use crate::NodeId;
 use crate::common::state_budget::{ENTRY_BYTES, StateBudget, StateCharge};
-use crate::smb::files::open_files::OpenFile;
-use crate::smb::names::listing::ListingState;
-use crate::smb::session::connection::Connection;
+use crate::smb::files::open_file::OpenFile;
+use crate::smb::names::listing_state::ListingState;
 use crate::smb::session::established::{Session, Tree};
 use crate::smb::state::ServerState;
 use crate::smb::status::Outcome;
@@ -23,8 +21,6 @@ const MAX_USERS: usize = 1024;
 const MAX_TREES: usize = 1024;
 const MAX_FILES: usize = 0xF000;
 const MAX_SEARCHES: usize = 1024;
-/// Position of the command in a message.
-const COMMAND: usize = 4;
 /// The smallest message that every client accepts, in bytes (MS-CIFS 2.2.4.53.1).
 const MIN_BUFFER: u32 = 1024;
 
@@ -180,14 +176,11 @@ impl Table {
 
 /// What a connection of SMB1 has from NEGOTIATE to its end.
 ///
-/// Several messages of a connection may be processed at the same time; the lock is held for lookups only. The signatures are those of
-/// the first session with a key (MS-SMB 3.3.5.3): every message after its login has a number by its position on the connection, which
-/// [`Connection::note_arrival`] takes before the messages are distributed to threads.
+/// Several messages of a connection may be processed at the same time; the lock is held for lookups only.
 #[derive(Default)]
 pub(in crate::smb) struct Nt1State {
     table: Mutex<Table>,
-    signer: OnceLock<Signer>,
-    next_number: AtomicU32,
+    pub(in crate::smb) signatures: Arc<Signatures>,
     /// The largest message that the client accepts, in bytes.
     max_buffer: AtomicU32,
     /// See [`capability`], of the client.
@@ -197,20 +190,6 @@ pub(in crate::smb) struct Nt1State {
 impl Nt1State {
     pub(super) fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The key that signs messages, once a login has activated signatures.
-    pub(super) fn signer(&self) -> Option<&Signer> {
-        self.signer.get()
-    }
-
-    /// Signs all later messages with a key, unless another one does already. True if this login is the first one.
-    pub(super) fn sign_with(&self, key: &[u8]) -> bool {
-        // The login itself has the numbers 0 and 1.
-        if self.signer.get().is_none() {
-            self.next_number.store(2, Ordering::Relaxed);
-        }
-        self.signer.set(Signer::new(key)).is_ok()
     }
 
     /// Notes what a client states of itself when it logs in.
@@ -227,15 +206,6 @@ impl Nt1State {
     /// The largest message that the client accepts, in bytes.
     pub(super) fn max_buffer(&self) -> usize {
         self.max_buffer.load(Ordering::Relaxed).max(MIN_BUFFER) as usize
-    }
-
-    /// The number of a message that has arrived; none before signatures are active. `NT_CANCEL` takes one number, because the response to
-    /// the request that it names has the next one; any other message takes two (MS-CIFS 3.3.4.1.1). So does the acknowledgment of an
-    /// oplock break, which has no response, at smbd and for the clients of Samba and Linux.
-    fn note_arrival(&self, message: &[u8]) -> Option<u32> {
-        self.signer.get()?;
-        let step = if message.get(COMMAND) == Some(&command::NT_CANCEL) { 1 } else { 2 };
-        Some(self.next_number.fetch_add(step, Ordering::Relaxed))
     }
 
     /// Closes everything that the client has open.
@@ -256,12 +226,5 @@ pub(super) fn close_files(server: &ServerState, files: Vec<OpenedFile>) {
     for file in files {
         file.open.end_writes(server.volume.as_ref());
         server.files.close(&file.open, server.volume.as_ref());
-    }
-}
-
-impl Connection {
-    /// The number of a message for signatures of SMB1. It is called once for each message, in the order of their arrival.
-    pub(in crate::smb) fn note_arrival(&self, message: &[u8]) -> Option<u32> {
-        self.nt1.get()?.note_arrival(message)
     }
 }
