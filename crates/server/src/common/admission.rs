@@ -372,7 +372,7 @@ mod tests {
                 let _held = admission;
                 std::future::pending::<()>().await;
             });
-            Admission::served_by(&admissions, number, task.abort_handle());
+            admissions.set_task(number, task.abort_handle());
             tasks.push(task);
         }
         let established = tasks.pop().unwrap();

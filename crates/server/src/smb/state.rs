@@ -18,7 +18,7 @@ use crate::smb::options::{PROTOCOL, SmbServerOptions};
 use crate::smb::session::established::Session;
 use crate::smb::session::expiry::NEVER;
 use crate::smb::transport::client_connections::ClientConnections;
-use crate::smb::transport::events::Delivery;
+use crate::smb::transport::events::ConnectionEvent;
 use crate::volume::change_reports::VolumeObserver;
 use crate::{NodeId, Volume};
 
@@ -120,11 +120,11 @@ impl ServerState {
         &self,
         client: [u8; 16],
         number: u64,
-        late: &UnboundedSender<Delivery>,
+        events: &UnboundedSender<ConnectionEvent>,
     ) -> Arc<ClientConnections> {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let connections = clients.entry(client).or_default();
-        connections.add(number, late.clone(), usize::MAX);
+        connections.add(number, events.clone(), usize::MAX);
         Arc::clone(connections)
     }
 

@@ -12,7 +12,7 @@ use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::{Reader, Writer};
 
 use crate::VolumeError;
-use crate::nfs::handle::Place;
+use crate::nfs::handle::FileObject;
 use crate::nfs::v4::attributes::{Described, supported};
 use crate::nfs::v4::compound::Compound;
 use crate::nfs::v4::errors::{OpResult, of_node};
@@ -39,20 +39,20 @@ impl Compound<'_> {
     #[inline]
     pub(super) fn put_handle(&mut self, call: &mut Reader<'_>) -> OpResult {
         let args = PutFh::get(call)?;
-        let place = match self.server.handles.find(args.handle.0) {
-            Ok(place) => place,
+        let object = match self.server.handles.find(args.handle.0) {
+            Ok(object) => object,
             Err(VolumeError::Stale) => self.removed_file(args.handle.0).ok_or(Nfs4Status::Stale)?,
             Err(_) => return Err(Nfs4Status::Badhandle.into()),
         };
-        self.enter(place);
+        self.enter(object);
         Ok(())
     }
 
     /// The file of a handle that was removed while it is open: a client still has to close it.
     #[cold]
-    fn removed_file(&self, handle: &[u8]) -> Option<Place> {
+    fn removed_file(&self, handle: &[u8]) -> Option<FileObject> {
         let identity = self.server.handles.identity_of(handle)?;
-        self.v4().state.open_file(&identity).map(Place::Node)
+        self.v4().state.open_file(&identity).map(FileObject::Node)
     }
 
     /// PUTROOTFH and PUTPUBFH.
@@ -62,14 +62,14 @@ impl Compound<'_> {
 
     /// GETFH.
     pub(super) fn get_handle(&mut self, out: &mut Writer) -> OpResult {
-        let place = self.place()?;
-        self.server.handles.put_place(out, place);
+        let object = self.object()?;
+        self.server.handles.put_object(out, object);
         Ok(())
     }
 
     /// SAVEFH.
     pub(super) fn save(&mut self) -> OpResult {
-        self.saved = Some(self.place()?);
+        self.saved = Some(self.object()?);
         self.saved_state = self.current_state;
         Ok(())
     }
@@ -84,21 +84,21 @@ impl Compound<'_> {
     /// GETATTR.
     pub(super) fn get_attributes(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = GetAttr::get(call)?;
-        let place = self.place()?;
+        let object = self.object()?;
         // Attributes that can only be set.
         if args.wanted.contains(48) || args.wanted.contains(54) {
             return Err(Nfs4Status::Inval.into());
         }
-        let attributes = self.server.attributes_of(place)?;
+        let attributes = self.server.attributes_of(object)?;
         let space = self.server.space_for(args.wanted)?;
-        let described = Described { attributes: &attributes, place, space };
+        let described = Described { attributes: &attributes, object, space };
         self.server.put_wanted(out, (self.minor_version, args.wanted), &described);
         Ok(())
     }
 
     /// VERIFY, or NVERIFY if the attributes must differ.
     pub(super) fn verify(&mut self, call: &mut Reader<'_>, equal: bool) -> OpResult {
-        let place = self.place()?;
+        let object = self.object()?;
         let mut claimed_reader = *call;
         let args = FileAttributes::get(call)?;
         let wanted = args.attributes.mask();
@@ -109,10 +109,10 @@ impl Compound<'_> {
             return Err(Nfs4Status::Attrnotsupp.into());
         }
         let claimed = claimed_reader.take(claimed_reader.rest().len() - call.rest().len())?;
-        let attributes = self.server.attributes_of(place)?;
+        let attributes = self.server.attributes_of(object)?;
         let space = self.server.space_for(wanted)?;
         let mut actual = Writer::default();
-        let described = Described { attributes: &attributes, place, space };
+        let described = Described { attributes: &attributes, object, space };
         self.server.put_wanted(&mut actual, (self.minor_version, wanted), &described);
         match (actual.as_slice() == claimed, equal) {
             (true, true) | (false, false) => Ok(()),
@@ -127,13 +127,13 @@ impl Compound<'_> {
         if args.wanted & !0x1ff != 0 {
             return Err(Nfs4Status::Inval.into());
         }
-        let place = self.place()?;
-        let attributes = self.server.attributes_of(place)?;
+        let object = self.object()?;
+        let attributes = self.server.attributes_of(object)?;
         let run = if attributes.mode & 0o111 == 0 { 0 } else { ACCESS_EXECUTE };
-        let (known, granted) = match place {
-            Place::Pseudo(_) => (DIRECTORY_RIGHTS, ACCESS_READ | ACCESS_LOOKUP),
-            Place::Node(_) if attributes.directory => (DIRECTORY_RIGHTS, DIRECTORY_RIGHTS),
-            Place::Node(_) => (FILE_RIGHTS | ACCESS_EXECUTE, FILE_RIGHTS | run),
+        let (known, granted) = match object {
+            FileObject::Pseudo(_) => (DIRECTORY_RIGHTS, ACCESS_READ | ACCESS_LOOKUP),
+            FileObject::Node(_) if attributes.directory => (DIRECTORY_RIGHTS, DIRECTORY_RIGHTS),
+            FileObject::Node(_) => (FILE_RIGHTS | ACCESS_EXECUTE, FILE_RIGHTS | run),
         };
         Accessible { supported: args.wanted & known, granted: args.wanted & granted }.put(out);
         Ok(())
@@ -142,8 +142,8 @@ impl Compound<'_> {
     /// READLINK.
     pub(super) fn read_link(&mut self, out: &mut Writer) -> OpResult {
         let wrong = |minor| if minor == 0 { Nfs4Status::Inval } else { Nfs4Status::WrongType };
-        let Place::Node(node) = self.place()? else { return Err(wrong(self.minor_version).into()) };
-        if !self.server.attributes_of(Place::Node(node))?.link {
+        let FileObject::Node(node) = self.object()? else { return Err(wrong(self.minor_version).into()) };
+        if !self.server.attributes_of(FileObject::Node(node))?.link {
             return Err(wrong(self.minor_version).into());
         }
         let target = self.volume().read_link(node).map_err(of_node)?;
@@ -154,7 +154,7 @@ impl Compound<'_> {
     /// SECINFO: the flavors are the same everywhere. It consumes the current handle from minor version 1 on.
     pub(super) fn security(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = Lookup::get(call)?;
-        let directory = self.place()?;
+        let directory = self.object()?;
         self.find(directory, args.name.0)?;
         self.put_flavors(out);
         Ok(())
@@ -163,11 +163,11 @@ impl Compound<'_> {
     /// `SECINFO_NO_NAME`.
     pub(super) fn security_of_current(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = SecInfoNoName::get(call)?;
-        let place = self.place()?;
+        let object = self.object()?;
         match args.style {
             0 => {}
             1 => {
-                self.parent(place)?;
+                self.parent(object)?;
             }
             _ => return Err(Nfs4Status::Inval.into()),
         }

@@ -7,7 +7,7 @@ use sharebench_nfs::v4::operation::Operation;
 use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::{Reader, Writer};
 
-use crate::nfs::handle::Place;
+use crate::nfs::handle::FileObject;
 use crate::nfs::v4::compound::Compound;
 use crate::nfs::v4::errors::{OpError, OpResult};
 use crate::nfs::v4::state::owner_sequence::{OwnerReply, OwnerState};
@@ -74,7 +74,7 @@ impl Compound<'_> {
             bytes.extend_from_slice(&out.as_slice()[at..]);
         }
         let node = match self.current {
-            Some(Place::Node(node)) => Some(node),
+            Some(FileObject::Node(node)) => Some(node),
             _ => None,
         };
         if new && result.is_err() {
@@ -92,7 +92,7 @@ impl Compound<'_> {
         let (status, body) = reply.bytes.split_first_chunk::<4>().ok_or(Nfs4Status::Serverfault)?;
         out.raw(body);
         if let Some(node) = reply.node {
-            self.enter(Place::Node(node));
+            self.enter(FileObject::Node(node));
         }
         match Nfs4Status::from_code(u32::from_be_bytes(*status)) {
             Some(status) => Err(OpError::WithBody(status)),

@@ -34,7 +34,7 @@ impl Compound<'_> {
     pub(super) fn lock(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = Lock::get(call)?;
         let node = self.lockable()?;
-        let range = ByteRange::of(args.offset, args.length).ok_or(Nfs4Status::Inval)?;
+        let range = ByteRange::new(args.offset, args.length).ok_or(Nfs4Status::Inval)?;
         let waits = args.kind.waits() && self.minor_version > 0;
         let wanted = WantedLock { node, range, exclusive: args.kind.is_exclusive(), waits };
         let state = match &args.locker {
@@ -114,7 +114,7 @@ impl Compound<'_> {
     pub(super) fn test_lock(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = LockTest::get(call)?;
         let node = self.lockable()?;
-        let range = ByteRange::of(args.offset, args.length).ok_or(Nfs4Status::Inval)?;
+        let range = ByteRange::new(args.offset, args.length).ok_or(Nfs4Status::Inval)?;
         let client = self.client_of(args.owner.client_id);
         if self.v4().state.in_grace() {
             return Err(Nfs4Status::Grace.into());
@@ -130,7 +130,7 @@ impl Compound<'_> {
     pub(super) fn unlock(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = Unlock::get(call)?;
         let node = self.file()?;
-        let range = ByteRange::of(args.offset, args.length).ok_or(Nfs4Status::Inval)?;
+        let range = ByteRange::new(args.offset, args.length).ok_or(Nfs4Status::Inval)?;
         let state = self.state(args.state)?;
         let (client, owner, of_locks) = self.v4().state.owner_of(&state, self.minor_version)?;
         if !of_locks {

@@ -10,7 +10,7 @@ use sharebench_nfs::v4::sparse::{
 use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::{Reader, Writer};
 
-use crate::nfs::handle::Place;
+use crate::nfs::handle::FileObject;
 use crate::nfs::v4::compound::Compound;
 use crate::nfs::v4::errors::OpResult;
 use crate::{FileRange, NodeId, SeekTarget, VolumeError};
@@ -79,8 +79,8 @@ impl Compound<'_> {
     /// The saved file, the source of COPY and CLONE.
     fn source(&self) -> Result<NodeId, Nfs4Status> {
         match self.saved.ok_or(Nfs4Status::Nofilehandle)? {
-            Place::Node(node) => Ok(node),
-            Place::Pseudo(_) => Err(Nfs4Status::Isdir),
+            FileObject::Node(node) => Ok(node),
+            FileObject::Pseudo(_) => Err(Nfs4Status::Isdir),
         }
     }
 

@@ -5,13 +5,13 @@ use sharebench_smb::wire::lease::LeaseAcknowledgment;
 use sharebench_smb::wire::oplock::{self, OplockBreak};
 
 use crate::smb::caching::cache_request::Owner;
-use crate::smb::session::call::{Answer, Call, DONE};
+use crate::smb::session::call::{Call, CallResponse, DONE};
 use crate::smb::session::negotiated::Negotiated;
 use crate::smb::status::{Outcome, malformed};
 
 impl Call<'_> {
     /// The acknowledgment of an oplock break, or of a lease break, which differ in their length.
-    pub(crate) fn acknowledge_break(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+    pub(crate) fn acknowledge_break(&mut self, body: &mut Vec<u8>) -> Outcome<CallResponse> {
         if let Ok(request) = LeaseAcknowledgment::decode(self.message) {
             let client = self.connection.negotiated.get().map_or([0; 16], Negotiated::client_guid);
             let id = (client, request.key);

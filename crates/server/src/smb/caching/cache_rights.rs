@@ -14,7 +14,7 @@ use crate::smb::caching::cache_request::{
 };
 use crate::smb::caching::grants::{Grant, Holder};
 use crate::smb::files::open_file::{File, FileState};
-use crate::smb::session::deferred::Gate;
+use crate::smb::session::deferred::DeferredRequests;
 
 /// What limits a grant besides the request.
 #[derive(Debug, Clone, Copy)]
@@ -139,16 +139,16 @@ impl FileState {
     }
 
     /// Removes an open that is closed from its grant. Requests that wait for the last open of a grant continue.
-    pub(crate) fn leave_grants(&mut self, open: u64) -> Vec<Arc<Gate>> {
-        let mut gates = Vec::new();
+    pub(crate) fn leave_grants(&mut self, open: u64) -> Vec<Arc<DeferredRequests>> {
+        let mut released = Vec::new();
         for grant in &mut self.grants {
             grant.opens.retain(|(id, _)| id.volatile != open);
             if grant.opens.is_empty() {
-                gates.extend(grant.breaking.take().map(|known| known.gate));
+                released.extend(grant.breaking.take().map(|known| known.deferred));
             }
         }
         self.grants.retain(|grant| !grant.opens.is_empty());
-        gates
+        released
     }
 
     /// True if a change must look for clients that cache what they read.

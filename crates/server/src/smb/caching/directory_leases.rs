@@ -16,7 +16,7 @@ use crate::smb::caching::cache_request::{LeaseId, Owner};
 use crate::smb::caching::lease_breaks::Obstacles;
 use crate::smb::files::open_file::{File, FileState, OpenFile};
 use crate::smb::files::open_files::OpenFiles;
-use crate::smb::names::places::Place;
+use crate::smb::names::file_locations::FileLocation;
 use crate::smb::status::Outcome;
 use crate::volume::name::fold_case;
 use crate::{ListedIn, NodeId, Volume};
@@ -33,8 +33,8 @@ impl OpenFile {
     /// Reports a change of the file to those who watch its directory or cache its listing, after the change and before its reply.
     pub(crate) fn note_change(&self, files: &OpenFiles, changed: u32) {
         if !files.watches.is_empty() || !files.listings.is_empty() {
-            let place = self.place();
-            files.note_place(&place, (Action::Modified, changed), self.parent.lease);
+            let location = self.location();
+            files.note_location(&location, (Action::Modified, changed), self.parent.lease);
         }
     }
 
@@ -43,8 +43,8 @@ impl OpenFile {
     pub(crate) fn note_written(&self, files: &OpenFiles) {
         self.parent.note_written();
         if !files.watches.is_empty() {
-            let place = self.place();
-            files.watches.note_place(&place, Action::Modified, filter::LAST_WRITE | filter::SIZE);
+            let location = self.location();
+            files.watches.note_location(&location, Action::Modified, filter::LAST_WRITE | filter::SIZE);
         }
     }
 }
@@ -52,9 +52,14 @@ impl OpenFile {
 impl OpenFiles {
     /// Reports a change at a place to those who watch its directory, and ends the listings of it that clients cache. `named` is
     /// the lease of the directory that the open of the change has named.
-    pub(crate) fn note_place(&self, place: &Place, (action, kind): (Action, u32), named: Option<LeaseId>) {
-        self.watches.note_place(place, action, kind);
-        self.end_listing(place.directory, named);
+    pub(crate) fn note_location(
+        &self,
+        location: &FileLocation,
+        (action, kind): (Action, u32),
+        named: Option<LeaseId>,
+    ) {
+        self.watches.note_location(location, action, kind);
+        self.end_listing(location.directory, named);
     }
 
     /// Ends the listings of a directory that clients cache.
@@ -69,7 +74,7 @@ impl OpenFiles {
     /// The directory whose listings show what was written over an open that is being closed, if clients cache any.
     pub(crate) fn written_in(&self, open: &OpenFile) -> Option<NodeId> {
         let written = !self.listings.is_empty() && open.parent.written.load(Ordering::Relaxed);
-        written.then(|| open.place().directory)
+        written.then(|| open.location().directory)
     }
 
     /// Ends the listings that show a node, which another protocol has changed. A directory may have been moved with all that
@@ -111,8 +116,8 @@ impl OpenFiles {
         let mut kept = None;
         for file in self.all_open() {
             let state = file.state();
-            let is_below = |place: &Place| fold_case(&place.path).starts_with(&above);
-            if state.opens.is_empty() || !state.places.all().any(is_below) {
+            let is_below = |location: &FileLocation| fold_case(&location.path).starts_with(&above);
+            if state.opens.is_empty() || !state.locations.all().any(is_below) {
                 continue;
             }
             if !state.opens.iter().all(|open| state.is_kept(open.id)) {

@@ -13,9 +13,9 @@ use sharebench_smb::wire::transform;
 use tokio::task::AbortHandle;
 
 use crate::smb::caching::cache_request::{CacheRequest, Owner};
-use crate::smb::session::deferred::Gate;
+use crate::smb::session::deferred::DeferredRequests;
 use crate::smb::session::established::Session;
-use crate::smb::smb1::Nt1Holder;
+use crate::smb::smb1::Smb1Holder;
 use crate::smb::transport::client_connections::ClientConnections;
 use crate::smb::transport::frames::finish_frame;
 
@@ -27,7 +27,7 @@ pub(crate) struct Holder {
     /// The CREATE was encrypted.
     pub(crate) sealed: bool,
     /// What an open over SMB1 has instead of an identifier of SMB2.
-    pub(crate) nt1: Option<Nt1Holder>,
+    pub(crate) smb1: Option<Smb1Holder>,
 }
 
 /// A break that the client has not acknowledged.
@@ -37,7 +37,7 @@ pub(crate) struct Break {
     /// The state that other opens need; a further break follows if it differs.
     pub(crate) required: u32,
     /// Opens with the acknowledgment.
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) deferred: Arc<DeferredRequests>,
     /// Identity, for the timer.
     pub(crate) number: u64,
     pub(crate) _timer: BreakTimer,
@@ -74,13 +74,13 @@ impl Holder {
 
     /// True if the client knows oplocks of level II, as all clients of SMB2 do.
     pub(crate) fn knows_level_2(&self) -> bool {
-        self.nt1.as_ref().is_none_or(|nt1| nt1.level_2)
+        self.smb1.as_ref().is_none_or(|smb1| smb1.level_2)
     }
 
     /// Sends the break of an oplock. False if the client has no connection.
     fn send_oplock_break(&self, level: u8, file: FileId) -> bool {
-        if let Some(nt1) = &self.nt1 {
-            return nt1.break_message(level).is_none_or(|message| self.session.notify(message));
+        if let Some(smb1) = &self.smb1 {
+            return smb1.break_message(level).is_none_or(|message| self.session.notify(message));
         }
         let message = OplockBreak { level, file, ..OplockBreak::default() };
         self.send(false, |out| message.encode(out))

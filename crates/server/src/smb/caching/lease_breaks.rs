@@ -10,9 +10,9 @@ use sharebench_smb::wire::lease::{HANDLE, READ, WRITE};
 use sharebench_smb::wire::oplock;
 
 use crate::smb::caching::cache_request::{CacheRequest, Owner};
-use crate::smb::caching::grants::{Break, Grant};
+use crate::smb::caching::grants::{Break, BreakTimer, Grant};
 use crate::smb::files::open_file::{File, FileState};
-use crate::smb::session::deferred::Gate;
+use crate::smb::session::deferred::DeferredRequests;
 use crate::smb::status::Outcome;
 
 /// Time after which a client that has not acknowledged a break loses its oplock or lease (MS-SMB2 3.3.2.1).
@@ -37,7 +37,7 @@ pub(crate) struct Contender<'a> {
 #[derive(Default)]
 pub(crate) struct Obstacles {
     /// A break that is not acknowledged.
-    pub(crate) gate: Option<Arc<Gate>>,
+    pub(crate) deferred: Option<Arc<DeferredRequests>>,
     /// Opens of clients that have lost their connections, which cannot acknowledge anything.
     pub(crate) lost: Vec<u64>,
 }
@@ -60,7 +60,7 @@ impl FileState {
             }
             if grant.state & !to == 0 {
                 if let Some(known) = &grant.breaking {
-                    obstacles.gate = Some(Arc::clone(&known.gate));
+                    obstacles.deferred = Some(Arc::clone(&known.deferred));
                 }
                 continue;
             }
@@ -80,7 +80,7 @@ impl FileState {
             let delays = grant.state & mask != 0 || grant.breaking.is_some() && !contender.first;
             grant.start_break(file, to);
             if delays && let Some(known) = &grant.breaking {
-                obstacles.gate = Some(Arc::clone(&known.gate));
+                obstacles.deferred = Some(Arc::clone(&known.deferred));
             }
         }
         file.note_grants(self);
@@ -98,7 +98,8 @@ impl FileState {
                 continue;
             }
             grant.start_break(file, grant.state & !HANDLE);
-            obstacles.gate = grant.breaking.as_ref().map(|known| Arc::clone(&known.gate)).or(obstacles.gate);
+            obstacles.deferred =
+                grant.breaking.as_ref().map(|known| Arc::clone(&known.deferred)).or(obstacles.deferred);
         }
         file.note_grants(self);
         obstacles
@@ -131,17 +132,17 @@ impl Grant {
     }
 
     /// Ends a break with the state that the client keeps. A further break follows if other opens need more.
-    fn acknowledge(&mut self, file: &Arc<File>, state: u32) -> Outcome<Option<Arc<Gate>>> {
+    fn acknowledge(&mut self, file: &Arc<File>, state: u32) -> Outcome<Option<Arc<DeferredRequests>>> {
         let Some(known) = &mut self.breaking else { return Err(NtStatus::UNSUCCESSFUL) };
         if state & known.requested != state {
             return Err(NtStatus::REQUEST_NOT_ACCEPTED);
         }
         self.state = state;
-        let gate = std::mem::take(&mut known.gate);
+        let deferred = std::mem::take(&mut known.deferred);
         let required = known.required;
         if state & !required == 0 {
             self.breaking = None;
-            return Ok(Some(gate));
+            return Ok(Some(deferred));
         }
         // In steps, as Windows does: reading is the last that ends.
         let waits = state & (WRITE | HANDLE) != 0;
@@ -154,7 +155,7 @@ impl Grant {
             self.state = 0;
             self.breaking = None;
         }
-        Ok(Some(gate))
+        Ok(Some(deferred))
     }
 }
 
@@ -182,22 +183,22 @@ impl File {
 
     /// The acknowledgment of a lease break (MS-SMB2 3.3.5.22.2).
     pub(crate) fn acknowledge_lease(self: &Arc<Self>, owner: Owner, new: u32) -> Outcome<()> {
-        let gate = {
+        let deferred = {
             let mut state = self.state();
             let found = state.grants.iter_mut().find(|grant| grant.owner == owner);
-            let gate = found.ok_or(NtStatus::OBJECT_NAME_NOT_FOUND)?.acknowledge(self, new)?;
+            let deferred = found.ok_or(NtStatus::OBJECT_NAME_NOT_FOUND)?.acknowledge(self, new)?;
             self.note_grants(&mut state);
-            gate
+            deferred
         };
-        if let Some(gate) = gate {
-            gate.open();
+        if let Some(deferred) = deferred {
+            deferred.release();
         }
         Ok(())
     }
 
     /// The acknowledgment of an oplock break (MS-SMB2 3.3.5.22.1).
     pub(crate) fn acknowledge_oplock(self: &Arc<Self>, open: u64, level: u8) -> Outcome<u8> {
-        let (gate, level) = {
+        let (deferred, level) = {
             let mut state = self.state();
             let mut all = state.grants.iter_mut();
             let found = all.find(|grant| grant.owner == Owner::Oplock && grant.has(open));
@@ -206,28 +207,28 @@ impl File {
             let keeps = level == oplock::LEVEL_II && known.required & READ != 0;
             grant.state = if keeps { READ } else { 0 };
             self.note_grants(&mut state);
-            (known.gate, if keeps { oplock::LEVEL_II } else { oplock::NONE })
+            (known.deferred, if keeps { oplock::LEVEL_II } else { oplock::NONE })
         };
-        gate.open();
+        deferred.release();
         Ok(level)
     }
 
     /// Takes an oplock or lease from a client that has not acknowledged its break in time.
     fn break_timed_out(self: &Arc<Self>, number: u64) {
-        let gate = {
+        let deferred = {
             let mut state = self.state();
             let late =
                 |grant: &&mut Grant| grant.breaking.as_ref().is_some_and(|known| known.number == number);
-            let gate = state.grants.iter_mut().find(late).and_then(|grant| {
+            let deferred = state.grants.iter_mut().find(late).and_then(|grant| {
                 grant.state = 0;
-                grant.breaking.take().map(|known| known.gate)
+                grant.breaking.take().map(|known| known.deferred)
             });
             self.note_grants(&mut state);
-            gate
+            deferred
         };
-        if let Some(gate) = gate {
+        if let Some(deferred) = deferred {
             tracing::debug!("SMB client did not acknowledge a break in time");
-            gate.open();
+            deferred.release();
         }
     }
 
@@ -251,6 +252,6 @@ impl Break {
     fn new(file: &Arc<File>, (requested, required): (u32, u32)) -> Self {
         let number = file.next_break();
         let timer = file.time_out_break(number);
-        Self { requested, required, gate: Arc::default(), number, _timer: timer }
+        Self { requested, required, deferred: Arc::default(), number, _timer: timer }
     }
 }

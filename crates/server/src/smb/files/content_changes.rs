@@ -9,7 +9,7 @@ use sharebench_smb::wire::header::{Header, flags};
 
 use crate::smb::status::Outcome;
 
-/// Places in the number of [`ContentChanges`]: the changes since the last loss of a channel, which begin at 0, the earlier ones,
+/// FileLocations in the number of [`ContentChanges`]: the changes since the last loss of a channel, which begin at 0, the earlier ones,
 /// and the channel sequence.
 const EARLIER: u32 = 24;
 const SEQUENCE: u32 = 48;
@@ -40,7 +40,7 @@ pub(crate) struct ChannelState {
 
 impl ChannelState {
     /// That of a request in a dialect that has channels.
-    pub(crate) fn of(header: &Header) -> Self {
+    pub(crate) fn from_header(header: &Header) -> Self {
         // The upper half is reserved (MS-SMB2 2.2.1.2).
         Self { sequence: header.status as u16, is_replay: header.is(flags::REPLAY_OPERATION) }
     }

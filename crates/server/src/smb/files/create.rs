@@ -18,7 +18,7 @@ use crate::smb::caching::cached_listings::ParentListing;
 use crate::smb::caching::grants::Holder;
 use crate::smb::files::content_changes::ContentChanges;
 use crate::smb::files::create_disposition::{
-    ALL_ACCESS, CONTENT, OPENED, OpenedNode, Progress, READ_ACCESS, Wanted,
+    ALL_ACCESS, CONTENT, CreateProgress, OPENED, OpenedNode, READ_ACCESS, Wanted,
 };
 use crate::smb::files::durability::Durability;
 use crate::smb::files::durable::has_other_contexts;
@@ -29,7 +29,7 @@ use crate::smb::files::open_file::OpenFile;
 use crate::smb::files::pipe::Pipe;
 use crate::smb::names::listing_state::ListingState;
 use crate::smb::names::resolve::normalized;
-use crate::smb::session::call::{Answer, Call, DONE};
+use crate::smb::session::call::{Call, CallResponse, DONE};
 use crate::smb::session::established::{Opened, Tree};
 use crate::smb::status::{Outcome, malformed};
 
@@ -89,7 +89,7 @@ fn put_response(response: CreateResponse, answered: &[CreateContext], body: &mut
 
 impl Call<'_> {
     /// CREATE.
-    pub(crate) fn create(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+    pub(crate) fn create(&mut self, body: &mut Vec<u8>) -> Outcome<CallResponse> {
         let mut request = CreateRequest::decode(self.message).map_err(malformed)?;
         request.name = normalized(&request.name);
         let server = &self.connection.server;
@@ -114,9 +114,9 @@ impl Call<'_> {
         let wanted = Wanted::new(&request, id, server.options.read_only, cache)?;
         let opened = loop {
             match wanted.open(server)? {
-                Progress::Opened(opened) => break opened,
-                Progress::Wait(gate) => return Ok(Answer::Wait(gate)),
-                Progress::Again => {}
+                CreateProgress::Opened(opened) => break opened,
+                CreateProgress::Deferred(deferred) => return Ok(CallResponse::Deferred(deferred)),
+                CreateProgress::Again => {}
             }
         };
         let OpenedNode { node, base, file, attributes, access, action, cache } = opened;
@@ -203,7 +203,7 @@ impl Call<'_> {
         wanted: (FileId, Option<[u8; 16]>),
         (cache, holder): (CacheRequest, Arc<Holder>),
         (count, body): (OpenCount, &mut Vec<u8>),
-    ) -> Outcome<Answer> {
+    ) -> Outcome<CallResponse> {
         let server = &self.connection.server;
         if has_other_contexts(&request.contexts) {
             return Err(NtStatus::OBJECT_NAME_NOT_FOUND);
@@ -217,8 +217,8 @@ impl Call<'_> {
             Ok(open) => open,
             Err(status) => {
                 let first = status == NtStatus::OBJECT_NAME_NOT_FOUND && !self.resumed;
-                let gate = first.then(|| server.await_lost(wanted.0, &self.connection.runtime)).flatten();
-                return gate.map(Answer::Wait).ok_or(status);
+                let deferred = first.then(|| server.await_lost(wanted.0, &self.connection.runtime)).flatten();
+                return deferred.map(CallResponse::Deferred).ok_or(status);
             }
         };
         *open.count.lock().unwrap_or_else(PoisonError::into_inner) = count;
@@ -241,7 +241,7 @@ impl Call<'_> {
     fn holder(&self) -> Arc<Holder> {
         let session = Arc::clone(self.session);
         let client = self.connection.client.get().cloned();
-        Arc::new(Holder { session, client, sealed: self.sealed, nt1: None })
+        Arc::new(Holder { session, client, sealed: self.sealed, smb1: None })
     }
 
     /// What a CREATE may cache. A lease needs a context, and a dialect with leases (MS-SMB2 3.3.5.9.8).
@@ -272,7 +272,7 @@ impl Call<'_> {
         })))
     }
 
-    fn opened_pipe(&mut self, id: FileId, pipe: Pipe, body: &mut Vec<u8>) -> Outcome<Answer> {
+    fn opened_pipe(&mut self, id: FileId, pipe: Pipe, body: &mut Vec<u8>) -> Outcome<CallResponse> {
         if !self.session.add(id, self.tree_id, Opened::Pipe(Arc::new(pipe))) {
             return Err(NtStatus::USER_SESSION_DELETED);
         }
@@ -284,7 +284,7 @@ impl Call<'_> {
     }
 
     /// CLOSE, with the attributes of the file if the client requests them.
-    pub(crate) fn close(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+    pub(crate) fn close(&mut self, body: &mut Vec<u8>) -> Outcome<CallResponse> {
         let request = CloseRequest::decode(self.message).map_err(malformed)?;
         let id = self.file_id(request.file)?;
         let server = &self.connection.server;

@@ -18,9 +18,9 @@ use crate::smb::files::file_info::{
 use crate::smb::files::open_file::File;
 use crate::smb::files::open_files::{LeavingOpen, Opening, WantedOpen};
 use crate::smb::files::set_info::store_extended;
-use crate::smb::names::places::Place;
+use crate::smb::names::file_locations::FileLocation;
 use crate::smb::names::resolve::{resolve, split_stream};
-use crate::smb::session::deferred::Gate;
+use crate::smb::session::deferred::DeferredRequests;
 use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, status};
 use crate::volume::name::check_portable_name;
@@ -73,10 +73,10 @@ pub(crate) struct OpenedNode {
 
 /// How far a CREATE has come.
 #[expect(clippy::large_enum_variant, reason = "each CREATE makes one and takes it apart at once")]
-pub(crate) enum Progress {
+pub(crate) enum CreateProgress {
     Opened(OpenedNode),
     /// Other clients must acknowledge a break first.
-    Wait(Arc<Gate>),
+    Deferred(Arc<DeferredRequests>),
     /// Somebody else removed or created the name meanwhile, so that it is looked up again.
     Again,
 }
@@ -174,7 +174,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// Opens, creates or replaces.
-    pub(crate) fn open(&self, server: &Arc<ServerState>) -> Outcome<Progress> {
+    pub(crate) fn open(&self, server: &Arc<ServerState>) -> Outcome<CreateProgress> {
         let volume = server.volume.as_ref();
         let (path, stream) = split_stream(&self.request.name)?;
         let resolved = resolve(volume, path)?;
@@ -191,7 +191,7 @@ impl<'a> Wanted<'a> {
             }
         }
         if let Some(found) = resolved.found {
-            return self.open_existing(server, &resolved.place, found);
+            return self.open_existing(server, &resolved.location, found);
         }
         if matches!(self.request.disposition, disposition::OPEN | disposition::OVERWRITE) {
             return Err(NtStatus::OBJECT_NAME_NOT_FOUND);
@@ -207,15 +207,15 @@ impl<'a> Wanted<'a> {
         {
             return Err(NtStatus::CANNOT_DELETE);
         }
-        match self.make(volume, &resolved.place) {
+        match self.make(volume, &resolved.location) {
             Ok(attributes) => {
-                self.finish_made(server, &resolved.place, &attributes)?;
-                let opening = self.add(server, &resolved.place, &attributes, (access, false))?;
+                self.finish_made(server, &resolved.location, &attributes)?;
+                let opening = self.add(server, &resolved.location, &attributes, (access, false))?;
                 Ok(opened(opening, attributes, access, CREATED))
             }
             // Another client created it in the meantime.
             Err(VolumeError::Exists) if self.request.disposition != disposition::CREATE => {
-                Ok(Progress::Again)
+                Ok(CreateProgress::Again)
             }
             Err(error) => Err(status(error)),
         }
@@ -225,13 +225,13 @@ impl<'a> Wanted<'a> {
     pub(crate) fn finish_made(
         &self,
         server: &Arc<ServerState>,
-        place: &Place,
+        location: &FileLocation,
         made: &Attributes,
     ) -> Outcome<()> {
         let volume = server.volume.as_ref();
         let kind = if made.directory { filter::DIR_NAME } else { filter::FILE_NAME };
-        server.files.note_place(place, (Action::Added, kind), self.cache.parent());
-        inherit_descriptor(volume, place.directory, made)?;
+        server.files.note_location(location, (Action::Added, kind), self.cache.parent());
+        inherit_descriptor(volume, location.directory, made)?;
         for context in &self.request.contexts {
             if context.name == name::SECURITY_DESCRIPTOR {
                 store_descriptor(volume, made, parts::OWNER | parts::GROUP | parts::DACL, &context.data)?;
@@ -246,13 +246,13 @@ impl<'a> Wanted<'a> {
     pub(crate) fn add(
         &self,
         server: &Arc<ServerState>,
-        place: &Place,
+        location: &FileLocation,
         attributes: &Attributes,
         (access, overwrites): (u32, bool),
     ) -> Outcome<Opening> {
         let wanted = WantedOpen {
             node: attributes.node,
-            place,
+            location,
             id: self.id,
             access,
             share: self.request.share,
@@ -269,21 +269,30 @@ impl<'a> Wanted<'a> {
         Ok(opening)
     }
 
-    pub(crate) fn make(&self, volume: &dyn Volume, place: &Place) -> Result<Attributes, VolumeError> {
-        check_portable_name(&place.name)?;
+    pub(crate) fn make(
+        &self,
+        volume: &dyn Volume,
+        location: &FileLocation,
+    ) -> Result<Attributes, VolumeError> {
+        check_portable_name(&location.name)?;
         if self.request.options & options::DIRECTORY_FILE != 0 {
-            let made = volume.make_directory(place.directory, &place.name, DIRECTORY_MODE)?;
+            let made = volume.make_directory(location.directory, &location.name, DIRECTORY_MODE)?;
             store_bits(volume, &made, self.request.attributes);
             return Ok(made);
         }
         let mode = mode_with(FILE_MODE, self.request.attributes & READ_ONLY != 0);
-        let made = volume.create(place.directory, &place.name, mode)?;
+        let made = volume.create(location.directory, &location.name, mode)?;
         store_bits(volume, &made, self.request.attributes | ARCHIVE);
         Ok(made)
     }
 
     /// Checks that the request may open an existing node, and returns the action.
-    fn check_existing(&self, server: &Arc<ServerState>, place: &Place, found: &Attributes) -> Outcome<u32> {
+    fn check_existing(
+        &self,
+        server: &Arc<ServerState>,
+        location: &FileLocation,
+        found: &Attributes,
+    ) -> Outcome<u32> {
         let request = self.request;
         if request.disposition == disposition::CREATE {
             return Err(NtStatus::OBJECT_NAME_COLLISION);
@@ -307,10 +316,10 @@ impl<'a> Wanted<'a> {
             }
         }
         if request.options & options::DELETE_ON_CLOSE != 0 {
-            if is_read_only(found) || place.name.is_empty() {
+            if is_read_only(found) || location.name.is_empty() {
                 return Err(NtStatus::CANNOT_DELETE);
             }
-            checked(server.volume.may_remove(place.directory))?;
+            checked(server.volume.may_remove(location.directory))?;
         }
         Ok(action)
     }
@@ -318,14 +327,14 @@ impl<'a> Wanted<'a> {
     fn open_existing(
         &self,
         server: &Arc<ServerState>,
-        place: &Place,
+        location: &FileLocation,
         found: Attributes,
-    ) -> Outcome<Progress> {
-        let action = self.check_existing(server, place, &found)?;
+    ) -> Outcome<CreateProgress> {
+        let action = self.check_existing(server, location, &found)?;
         let access = self.granted(Some(&found))?;
         // Replacing the content is a use that share modes concern (MS-FSA 2.1.5.1.2.1).
         let used = access | if action == OPENED { 0 } else { access::WRITE_DATA };
-        let opening = self.add(server, place, &found, (used, action != OPENED))?;
+        let opening = self.add(server, location, &found, (used, action != OPENED))?;
         let Opening::Opened(file, cache) = opening else { return Ok(opened(opening, found, access, action)) };
         if action == OPENED {
             return Ok(opened(Opening::Opened(file, cache), found, access, action));
@@ -339,7 +348,7 @@ impl<'a> Wanted<'a> {
             Ok(attributes) => {
                 store_bits(volume, &attributes, self.request.attributes | ARCHIVE);
                 let changed = filter::SIZE | filter::ATTRIBUTES | filter::LAST_WRITE;
-                server.files.note_place(place, (Action::Modified, changed), self.cache.parent());
+                server.files.note_location(location, (Action::Modified, changed), self.cache.parent());
                 Ok(opened(Opening::Opened(file, cache), attributes, access, action))
             }
             Err(error) => {
@@ -357,13 +366,13 @@ impl<'a> Wanted<'a> {
 }
 
 /// The progress of an open that was added to the table, or could not be.
-pub(crate) fn opened(opening: Opening, attributes: Attributes, access: u32, action: u32) -> Progress {
+pub(crate) fn opened(opening: Opening, attributes: Attributes, access: u32, action: u32) -> CreateProgress {
     match opening {
         Opening::Opened(file, cache) => {
             let node = attributes.node;
-            Progress::Opened(OpenedNode { node, base: None, file, attributes, access, action, cache })
+            CreateProgress::Opened(OpenedNode { node, base: None, file, attributes, access, action, cache })
         }
-        Opening::Wait(gate) => Progress::Wait(gate),
-        Opening::Lost(_) => Progress::Again,
+        Opening::Deferred(deferred) => CreateProgress::Deferred(deferred),
+        Opening::Lost(_) => CreateProgress::Again,
     }
 }

@@ -7,11 +7,11 @@ use sharebench_smb::wire::change_notify::{Action, filter};
 use sharebench_smb::wire::create::{access, disposition, options};
 
 use crate::smb::files::create_disposition::{
-    CREATED, OPENED, OVERWRITTEN, OpenedNode, Progress, SUPERSEDED, Wanted, opened,
+    CREATED, CreateProgress, OPENED, OVERWRITTEN, OpenedNode, SUPERSEDED, Wanted, opened,
 };
 use crate::smb::files::file_info::is_read_only;
 use crate::smb::files::open_files::Opening;
-use crate::smb::names::places::Place;
+use crate::smb::names::file_locations::FileLocation;
 use crate::smb::names::resolve::{ResolvedPath, find_stream};
 use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, status};
@@ -24,7 +24,7 @@ impl Wanted<'_> {
         server: &Arc<ServerState>,
         resolved: ResolvedPath,
         name: &str,
-    ) -> Outcome<Progress> {
+    ) -> Outcome<CreateProgress> {
         let volume = server.volume.as_ref();
         let request = self.request;
         if request.options & options::DIRECTORY_FILE != 0 {
@@ -36,8 +36,8 @@ impl Wanted<'_> {
             None if !creates => return Err(NtStatus::OBJECT_NAME_NOT_FOUND),
             None if self.read_only => return Err(NtStatus::ACCESS_DENIED),
             None => {
-                let made = self.make(volume, &resolved.place).map_err(status)?;
-                self.finish_made(server, &resolved.place, &made)?;
+                let made = self.make(volume, &resolved.location).map_err(status)?;
+                self.finish_made(server, &resolved.location, &made)?;
                 made
             }
         };
@@ -61,17 +61,17 @@ impl Wanted<'_> {
             Some(found) => found,
             None => (name.to_owned(), checked(volume.create_stream(base.node, name))?),
         };
-        let place = Place {
-            path: format!("{}:{name}", resolved.place.path),
+        let location = FileLocation {
+            path: format!("{}:{name}", resolved.location.path),
             stream: Some((base.node, name)),
-            ..resolved.place
+            ..resolved.location
         };
         let replaces = !matches!(action, OPENED | CREATED);
         let used = access | if replaces { access::WRITE_DATA } else { 0 };
-        let opening = self.add(server, &place, &stream, (used, replaces))?;
+        let opening = self.add(server, &location, &stream, (used, replaces))?;
         if action == CREATED {
             let added = (Action::AddedStream, filter::STREAM_NAME);
-            server.files.note_place(&place, added, self.cache.parent());
+            server.files.note_location(&location, added, self.cache.parent());
         }
         if replaces && matches!(opening, Opening::Opened(..)) {
             let empty = SetAttributes { size: Some(0), ..SetAttributes::default() };
@@ -80,8 +80,8 @@ impl Wanted<'_> {
         let size = if replaces { 0 } else { stream.size };
         let shown = Attributes { size, allocated: size, directory: false, ..base.clone() };
         Ok(match opened(opening, shown, access, action) {
-            Progress::Opened(node) => {
-                Progress::Opened(OpenedNode { node: stream.node, base: Some(base.node), ..node })
+            CreateProgress::Opened(node) => {
+                CreateProgress::Opened(OpenedNode { node: stream.node, base: Some(base.node), ..node })
             }
             other => other,
         })

@@ -12,7 +12,7 @@ use sharebench_smb::wire::simple::FlushRequest;
 use crate::smb::files::byte_locks::LockOwner;
 use crate::smb::files::open_file::OpenFile;
 use crate::smb::files::write_times::WriteTimes;
-use crate::smb::session::call::{Answer, Call, DONE, empty};
+use crate::smb::session::call::{Call, CallResponse, DONE, empty};
 use crate::smb::session::established::Opened;
 use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, malformed};
@@ -121,7 +121,12 @@ impl Call<'_> {
 
     /// READ; the data go from the volume into the reply, which will be signed if `signed` is true. `scratch` is empty, also
     /// afterwards.
-    pub(crate) fn read(&mut self, signed: bool, scratch: &mut Vec<u8>, out: &mut Replies) -> Outcome<Answer> {
+    pub(crate) fn read(
+        &mut self,
+        signed: bool,
+        scratch: &mut Vec<u8>,
+        out: &mut Replies,
+    ) -> Outcome<CallResponse> {
         let request = ReadRequest::decode(self.message).map_err(malformed)?;
         let open = match self.opened(request.file)? {
             Opened::File(open) => open,
@@ -129,7 +134,11 @@ impl Call<'_> {
                 let (bytes, more) = pipe.read(request.len.min(self.max_transfer()) as usize);
                 put_head(scratch, out, bytes.len());
                 out.put(&bytes);
-                return Ok(Answer::Now(if more { NtStatus::BUFFER_OVERFLOW } else { NtStatus::SUCCESS }));
+                return Ok(CallResponse::Complete(if more {
+                    NtStatus::BUFFER_OVERFLOW
+                } else {
+                    NtStatus::SUCCESS
+                }));
             }
         };
         if request.len > self.max_transfer() {
@@ -160,7 +169,7 @@ impl Call<'_> {
     }
 
     /// WRITE; the data go from the message into the volume.
-    pub(crate) fn write(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+    pub(crate) fn write(&mut self, body: &mut Vec<u8>) -> Outcome<CallResponse> {
         let request = WriteRequest::decode(self.message).map_err(malformed)?;
         let data = request.data(self.message).map_err(malformed)?;
         match self.opened(request.file)? {
@@ -181,7 +190,7 @@ impl Call<'_> {
     }
 
     /// FLUSH.
-    pub(crate) fn flush(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+    pub(crate) fn flush(&mut self, body: &mut Vec<u8>) -> Outcome<CallResponse> {
         let request = FlushRequest::decode(self.message).map_err(malformed)?;
         if let Opened::File(open) = self.opened(request.file)? {
             self.connection.server.flush(&open)?;

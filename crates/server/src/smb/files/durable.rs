@@ -12,9 +12,11 @@ use sharebench_smb::wire::lease::HANDLE;
 use sharebench_smb::wire::{FileId, Reader};
 use tokio::runtime::Handle;
 
-use crate::smb::caching::cache_request::{CacheRequest, GrantedCache};
+use crate::smb::caching::cache_request::CacheRequest;
+use crate::smb::files::durability::Durability;
+use crate::smb::files::lost_opens::LostOpen;
 use crate::smb::files::open_file::{File, OpenFile};
-use crate::smb::session::deferred::Gate;
+use crate::smb::session::deferred::DeferredRequests;
 use crate::smb::session::established::Session;
 use crate::smb::state::ServerState;
 use crate::smb::status::Outcome;
@@ -91,8 +93,8 @@ impl ServerState {
             }
         }
         let awaited = self.lost.awaited().remove(&id);
-        if let Some(gate) = awaited {
-            gate.open();
+        if let Some(deferred) = awaited {
+            deferred.release();
         }
         if let Some(runtime) = &open.file.runtime {
             let server = Arc::clone(self);
@@ -114,21 +116,25 @@ impl ServerState {
     }
 
     /// What to wait for until an open is lost, for a short time: a new connection may be faster than the end of the old one.
-    pub(crate) fn await_lost(self: &Arc<Self>, file: FileId, runtime: &Handle) -> Option<Arc<Gate>> {
+    pub(crate) fn await_lost(
+        self: &Arc<Self>,
+        file: FileId,
+        runtime: &Handle,
+    ) -> Option<Arc<DeferredRequests>> {
         let mut awaited = self.lost.awaited();
         if awaited.len() >= MAX_LOST || self.lost.all().contains_key(&file.persistent) {
             return None;
         }
-        let gate = Arc::clone(awaited.entry(file.persistent).or_default());
+        let deferred = Arc::clone(awaited.entry(file.persistent).or_default());
         let server = Arc::clone(self);
         runtime.spawn(async move {
             tokio::time::sleep(LOSS_NOTICED).await;
-            let late = server.lost.awaited().remove(&file.persistent);
-            if let Some(gate) = late {
-                gate.open();
+            let overdue = server.lost.awaited().remove(&file.persistent);
+            if let Some(deferred) = overdue {
+                deferred.release();
             }
         });
-        Some(gate)
+        Some(deferred)
     }
 
     /// Closes opens of clients that have lost their connections, because another client needs their files. Resilient opens
@@ -171,7 +177,7 @@ impl ServerState {
         if open.lease != cache.lease() {
             return Err(NtStatus::OBJECT_NAME_NOT_FOUND);
         }
-        let known = open.place().path;
+        let known = open.location().path;
         if open.lease.is_some() && fold_case(&known) != fold_case(path) {
             return Err(NtStatus::INVALID_PARAMETER);
         }

@@ -10,7 +10,7 @@ use sharebench_smb::wire::snapshots::ENUMERATE_SNAPSHOTS;
 use sharebench_smb::wire::validation::ValidateNegotiateRequest;
 
 use crate::smb::files::pipe::Pipe;
-use crate::smb::session::call::{Answer, Call};
+use crate::smb::session::call::{Call, CallResponse};
 use crate::smb::session::established::{Opened, Tree};
 use crate::smb::status::{Outcome, malformed};
 
@@ -28,16 +28,20 @@ const NO_SNAPSHOTS: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0];
 
 impl Call<'_> {
     /// IOCTL.
-    pub(crate) fn control(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+    pub(crate) fn control(&mut self, body: &mut Vec<u8>) -> Outcome<CallResponse> {
         let request = IoctlRequest::decode(self.message).map_err(malformed)?;
         let max = request.max_output.min(self.connection.server.options.max_transfer) as usize;
         let mut status = NtStatus::SUCCESS;
         let output = match request.code {
             VALIDATE_NEGOTIATE_INFO => {
-                let Some(negotiated) = self.connection.negotiated.get() else { return Ok(Answer::Never) };
+                let Some(negotiated) = self.connection.negotiated.get() else {
+                    return Ok(CallResponse::Disconnect);
+                };
                 let repeated = ValidateNegotiateRequest::decode(&request.input).map_err(malformed)?;
                 // A difference means that somebody changed the negotiation (MS-SMB2 3.3.5.15.12).
-                let Some(answer) = negotiated.validate(&repeated) else { return Ok(Answer::Never) };
+                let Some(answer) = negotiated.validate(&repeated) else {
+                    return Ok(CallResponse::Disconnect);
+                };
                 let mut output = Vec::new();
                 answer.encode(&mut output);
                 output
@@ -92,6 +96,6 @@ impl Call<'_> {
             return Err(NtStatus::BUFFER_TOO_SMALL);
         }
         put_output(request.code, request.file, &output, body);
-        Ok(Answer::Now(status))
+        Ok(CallResponse::Complete(status))
     }
 }

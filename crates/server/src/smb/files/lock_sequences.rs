@@ -22,10 +22,10 @@ impl LockSequences {
     pub(crate) fn is_repeated(&self, sequence: u32) -> bool {
         let Some((index, number)) = parts(sequence) else { return false };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(place) = known.as_mut().and_then(|known| known.get_mut(index)) else { return false };
-        let repeated = *place == number;
+        let Some(location) = known.as_mut().and_then(|known| known.get_mut(index)) else { return false };
+        let repeated = *location == number;
         if !repeated {
-            *place = NONE;
+            *location = NONE;
         }
         repeated
     }
@@ -35,8 +35,8 @@ impl LockSequences {
         let Some((index, number)) = parts(sequence) else { return };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.get_or_insert_with(|| Box::new([NONE; INDICES]));
-        if let Some(place) = known.get_mut(index) {
-            *place = number;
+        if let Some(location) = known.get_mut(index) {
+            *location = number;
         }
     }
 }

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::lock::{LockRange, LockRequest, flags};
 
-use crate::smb::files::open_file::{File, FileState, OpenFile};
+use crate::smb::files::byte_locks::{Lock, LockOwner};
+use crate::smb::files::open_file::{File, FileState, OpenFile, PendingLock};
 use crate::smb::files::open_files::answer;
-use crate::smb::session::call::{Answer, Call, empty};
-use crate::smb::session::pending::{PendingReply, WaitsFor};
+use crate::smb::session::call::{Call, CallResponse, empty};
+use crate::smb::session::pending::{PendingCause, PendingReply};
 use crate::smb::status::{Outcome, malformed};
 
 /// Maximum number of locks of a file.
@@ -19,13 +20,13 @@ const MAX_LOCKS: usize = 4096;
 const LOCK_BYTES: usize = 2 * size_of::<Lock>();
 
 /// The reply of a request that waits no longer, and the first byte of the range that it has not received.
-pub(crate) struct EndedWait {
+pub(crate) struct EndedLock {
     pub(crate) pending: PendingReply,
     pub(crate) offset: u64,
 }
 
 /// How a request of locks may wait.
-pub(crate) struct LockWait<'a> {
+pub(crate) struct PendingLockRequest<'a> {
     pub(crate) pending: PendingReply,
     pub(crate) open: &'a Arc<OpenFile>,
     /// With SMB1: its offsets have 64 bits.
@@ -48,25 +49,26 @@ impl From<RefusedLock> for NtStatus {
 impl FileState {
     /// Charges the locks that there are, those that requests wait for, and `more`; false if the budget has less.
     fn charge_locks(&mut self, more: usize) -> bool {
-        self.lock_charge.resize((self.locks.len() + self.waiting_ranges() + more) * LOCK_BYTES)
+        self.lock_charge.resize((self.locks.len() + self.pending_ranges() + more) * LOCK_BYTES)
     }
 
-    fn waiting_ranges(&self) -> usize {
-        self.waiting.iter().map(|waiting| waiting.wanted.len()).sum()
+    fn pending_ranges(&self) -> usize {
+        self.pending_locks.iter().map(|pending_lock| pending_lock.wanted.len()).sum()
     }
 
     fn is_free(&self, wanted: &Lock) -> bool {
         !self.locks.iter().any(|lock| lock.excludes(wanted))
     }
 
-    fn grant_waiting(&mut self) -> Vec<(PendingReply, NtStatus)> {
+    fn grant_pending(&mut self) -> Vec<(PendingReply, NtStatus)> {
         let mut replies = Vec::new();
-        for mut waiting in std::mem::take(&mut self.waiting) {
-            waiting.held += self.take_free(waiting.wanted.get(waiting.held..).unwrap_or_default());
-            if waiting.held == waiting.wanted.len() {
-                replies.push((waiting.pending, NtStatus::SUCCESS));
+        for mut pending_lock in std::mem::take(&mut self.pending_locks) {
+            pending_lock.held +=
+                self.take_free(pending_lock.wanted.get(pending_lock.held..).unwrap_or_default());
+            if pending_lock.held == pending_lock.wanted.len() {
+                replies.push((pending_lock.pending, NtStatus::SUCCESS));
             } else {
-                self.waiting.push(waiting);
+                self.pending_locks.push(pending_lock);
             }
         }
         replies
@@ -84,27 +86,27 @@ impl FileState {
     }
 
     /// Ends the wait at a position, and releases what the request held.
-    fn end_wait(&mut self, at: usize) -> EndedWait {
-        let waiting = self.waiting.remove(at);
-        for held in waiting.wanted.iter().take(waiting.held) {
+    fn end_pending(&mut self, at: usize) -> EndedLock {
+        let pending_lock = self.pending_locks.remove(at);
+        for held in pending_lock.wanted.iter().take(pending_lock.held) {
             if let Some(at) = self.locks.iter().position(|lock| lock == held) {
                 self.locks.remove(at);
             }
         }
         self.charge_locks(0);
-        EndedWait { offset: waiting.offset(), pending: waiting.pending }
+        EndedLock { offset: pending_lock.offset(), pending: pending_lock.pending }
     }
 
     /// Removes the locks of an open that is closed, and returns the replies to requests that need not wait any longer.
     pub(crate) fn leave_locks(&mut self, open: u64, locked: &AtomicBool) -> Vec<(PendingReply, NtStatus)> {
-        if self.locks.is_empty() && self.waiting.is_empty() {
+        if self.locks.is_empty() && self.pending_locks.is_empty() {
             return Vec::new();
         }
         self.locks.retain(|lock| lock.owner.open != open);
-        let ended = self.waiting.extract_if(.., |waiting| waiting.is_of(open));
+        let ended = self.pending_locks.extract_if(.., |pending_lock| pending_lock.is_of(open));
         let mut replies: Vec<_> =
-            ended.map(|waiting| (waiting.pending, NtStatus::RANGE_NOT_LOCKED)).collect();
-        replies.extend(self.grant_waiting());
+            ended.map(|pending_lock| (pending_lock.pending, NtStatus::RANGE_NOT_LOCKED)).collect();
+        replies.extend(self.grant_pending());
         self.charge_locks(0);
         locked.store(!self.locks.is_empty(), Ordering::Release);
         replies
@@ -126,8 +128,8 @@ impl File {
     }
 
     /// Removes a request from those that wait.
-    pub(crate) fn cancel(&self, id: u64) -> Option<EndedWait> {
-        self.end_wait(|waiting| waiting.pending.id == id)
+    pub(crate) fn cancel(&self, id: u64) -> Option<EndedLock> {
+        self.end_pending(|pending_lock| pending_lock.pending.id == id)
     }
 
     /// Removes a request of SMB1 that waits and has a range of these bounds from those that wait (MS-CIFS 3.3.5.30).
@@ -136,16 +138,16 @@ impl File {
         owner: LockOwner,
         (offset, len): (u64, u64),
         large: bool,
-    ) -> Option<EndedWait> {
+    ) -> Option<EndedLock> {
         let same = |lock: &Lock| (lock.owner, lock.offset, lock.len) == (owner, offset, len);
-        self.end_wait(|waiting| waiting.large == large && waiting.wanted.iter().any(same))
+        self.end_pending(|pending_lock| pending_lock.large == large && pending_lock.wanted.iter().any(same))
     }
 
-    fn end_wait(&self, is_wanted: impl Fn(&WaitingLock) -> bool) -> Option<EndedWait> {
+    fn end_pending(&self, is_wanted: impl Fn(&PendingLock) -> bool) -> Option<EndedLock> {
         let mut state = self.state();
-        let at = state.waiting.iter().position(is_wanted)?;
-        let ended = state.end_wait(at);
-        let replies = state.grant_waiting();
+        let at = state.pending_locks.iter().position(is_wanted)?;
+        let ended = state.end_pending(at);
+        let replies = state.grant_pending();
         self.locked.store(!state.locks.is_empty(), Ordering::Release);
         drop(state);
         answer(replies);
@@ -170,7 +172,7 @@ impl File {
             };
             state.locks.remove(at);
         }
-        let replies = state.grant_waiting();
+        let replies = state.grant_pending();
         state.charge_locks(0);
         self.locked.store(!state.locks.is_empty(), Ordering::Release);
         drop(state);
@@ -179,41 +181,47 @@ impl File {
     }
 
     /// Locks all ranges or none. With `wait`, the request waits for the first range that is not free, and holds those before it.
-    pub(crate) fn lock(&self, wanted: &[Lock], wait: Option<LockWait<'_>>) -> Result<Answer, RefusedLock> {
+    pub(crate) fn lock(
+        &self,
+        wanted: &[Lock],
+        wait: Option<PendingLockRequest<'_>>,
+    ) -> Result<CallResponse, RefusedLock> {
         let refused = |status, lock: &Lock| RefusedLock { status, offset: lock.offset };
-        let Some(first) = wanted.first() else { return Ok(Answer::Now(NtStatus::SUCCESS)) };
+        let Some(first) = wanted.first() else { return Ok(CallResponse::Complete(NtStatus::SUCCESS)) };
         let mut state = self.state();
-        let total = state.locks.len() + state.waiting_ranges() + wanted.len();
+        let total = state.locks.len() + state.pending_ranges() + wanted.len();
         if total > MAX_LOCKS || !state.charge_locks(wanted.len()) {
             return Err(refused(NtStatus::INSUFFICIENT_RESOURCES, first));
         }
         let before = state.locks.len();
         let held = state.take_free(wanted);
         if let Some(missing) = wanted.get(held) {
-            let Some(LockWait { pending, open, large }) = wait else {
+            let Some(PendingLockRequest { pending, open, large }) = wait else {
                 state.locks.truncate(before);
                 state.charge_locks(0);
                 return Err(refused(NtStatus::LOCK_NOT_GRANTED, missing));
             };
-            if let Err(status) = pending.waiting.add(&pending, 0, WaitsFor::Lock(Arc::clone(open))) {
+            if let Err(status) =
+                pending.pending_requests.add(&pending, 0, PendingCause::Lock(Arc::clone(open)))
+            {
                 state.locks.truncate(before);
                 state.charge_locks(0);
                 return Err(refused(status, missing));
             }
             // Under the lock of the file, so that the last reply cannot overtake it.
             pending.send_interim();
-            state.waiting.push(WaitingLock { wanted: wanted.to_vec(), held, large, pending });
+            state.pending_locks.push(PendingLock { wanted: wanted.to_vec(), held, large, pending });
             self.locked.store(!state.locks.is_empty(), Ordering::Release);
-            return Ok(Answer::Later);
+            return Ok(CallResponse::Pending);
         }
         self.locked.store(true, Ordering::Release);
-        Ok(Answer::Now(NtStatus::SUCCESS))
+        Ok(CallResponse::Complete(NtStatus::SUCCESS))
     }
 }
 
 impl Call<'_> {
     /// LOCK: all ranges of a request are locked, or all are unlocked.
-    pub(crate) fn lock(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+    pub(crate) fn lock(&mut self, body: &mut Vec<u8>) -> Outcome<CallResponse> {
         let request = LockRequest::decode(self.message).map_err(malformed)?;
         let open = self.file(request.file)?;
         // A client of several channels repeats a request whose reply it has lost.
@@ -222,7 +230,7 @@ impl Call<'_> {
             return Ok(empty(body));
         }
         let answered = self.lock_ranges(&request, &open, body)?;
-        if repeats && matches!(answered, Answer::Now(_)) {
+        if repeats && matches!(answered, CallResponse::Complete(_)) {
             open.lock_sequences.note(request.sequence);
         }
         Ok(answered)
@@ -233,7 +241,7 @@ impl Call<'_> {
         request: &LockRequest,
         open: &Arc<OpenFile>,
         body: &mut Vec<u8>,
-    ) -> Outcome<Answer> {
+    ) -> Outcome<CallResponse> {
         if request.ranges.first().is_some_and(|range| range.flags == flags::UNLOCK) {
             open.file.unlock(LockOwner::of_open(open.id.volatile), &request.ranges)?;
             return Ok(empty(body));
@@ -245,9 +253,10 @@ impl Call<'_> {
         let owner = LockOwner::of_open(open.id.volatile);
         let wanted = request.ranges.iter().map(|range| wanted_lock(range, owner));
         let wanted = wanted.collect::<Outcome<Vec<_>>>()?;
-        let wait = (waits && self.last).then(|| LockWait { pending: self.pending(), open, large: true });
+        let wait =
+            (waits && self.last).then(|| PendingLockRequest { pending: self.pending(), open, large: true });
         match open.file.lock(&wanted, wait)? {
-            Answer::Now(_) => {
+            CallResponse::Complete(_) => {
                 open.file.end_caches(open.id.volatile);
                 Ok(empty(body))
             }

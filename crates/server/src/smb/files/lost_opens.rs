@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::smb::files::open_file::OpenFile;
-use crate::smb::session::deferred::Gate;
+use crate::smb::session::deferred::DeferredRequests;
 
 /// An open whose client has lost its connection.
 pub(crate) struct LostOpen {
@@ -19,7 +19,7 @@ pub(crate) struct LostOpen {
 pub(crate) struct LostOpens {
     opens: Mutex<HashMap<u64, LostOpen>>,
     /// Opens that a client requests before the server knows that the client has lost their connection.
-    awaited: Mutex<HashMap<u64, Arc<Gate>>>,
+    awaited: Mutex<HashMap<u64, Arc<DeferredRequests>>>,
 }
 
 impl LostOpens {
@@ -27,7 +27,7 @@ impl LostOpens {
         self.opens.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn awaited(&self) -> MutexGuard<'_, HashMap<u64, Arc<Gate>>> {
+    pub(crate) fn awaited(&self) -> MutexGuard<'_, HashMap<u64, Arc<DeferredRequests>>> {
         self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -20,8 +20,8 @@ use crate::smb::files::lock_sequences::LockSequences;
 use crate::smb::files::open_count::OpenCount;
 use crate::smb::files::open_entries::{OpenEntries, OpenEntry};
 use crate::smb::files::write_times::ShownWriteTime;
+use crate::smb::names::file_locations::{FileLocation, FileLocations};
 use crate::smb::names::listing_state::ListingState;
-use crate::smb::names::places::{Place, Places};
 use crate::smb::names::watches::Watch;
 use crate::smb::session::pending::PendingReply;
 use crate::smb::status::Outcome;
@@ -66,8 +66,8 @@ pub(crate) struct OpenFile {
 
 impl OpenFile {
     /// The place of the name by which it was opened.
-    pub(crate) fn place(&self) -> Place {
-        self.file.state().places.of(self.id.volatile).clone()
+    pub(crate) fn location(&self) -> FileLocation {
+        self.file.state().locations.of_open(self.id.volatile).clone()
     }
 
     /// The node that has times, owner and mode.
@@ -141,13 +141,13 @@ pub(crate) struct File {
 /// What the opens of a node have in common.
 pub(crate) struct FileState {
     /// The one that is chosen is that whose removal is pending.
-    pub(crate) places: Places,
+    pub(crate) locations: FileLocations,
     pub(crate) opens: OpenEntries,
     pub(crate) delete_pending: bool,
     /// The lease of the directory that the open which requested the removal has named.
     pub(crate) deleter: Option<LeaseId>,
     pub(crate) locks: Vec<Lock>,
-    pub(crate) waiting: Vec<WaitingLock>,
+    pub(crate) pending_locks: Vec<PendingLock>,
     pub(crate) grants: Vec<Grant>,
     /// That of the locks.
     pub(crate) lock_charge: StateCharge,
@@ -158,25 +158,25 @@ impl FileState {
     pub(crate) fn set_delete_pending(&mut self, open: u64, pending: bool) {
         self.delete_pending = pending;
         if pending {
-            self.places.choose(open);
+            self.locations.choose(open);
         }
     }
 }
 
 impl File {
     pub(crate) fn new(
-        (node, place): (NodeId, &Place),
+        (node, location): (NodeId, &FileLocation),
         listings: Option<Arc<CachedListings>>,
         runtime: Option<Handle>,
         lock_charge: StateCharge,
     ) -> Self {
         let state = FileState {
-            places: Places::new(place),
+            locations: FileLocations::new(location),
             opens: OpenEntries::default(),
             delete_pending: false,
             deleter: None,
             locks: Vec::new(),
-            waiting: Vec::new(),
+            pending_locks: Vec::new(),
             grants: Vec::new(),
             lock_charge,
         };
@@ -194,13 +194,13 @@ impl File {
 
     /// The node that has the stream, if the file is one.
     pub(crate) fn base(&self) -> Option<NodeId> {
-        self.state().places.chosen().stream.as_ref().map(|(base, _)| *base)
+        self.state().locations.chosen().stream.as_ref().map(|(base, _)| *base)
     }
 
     /// The place whose removal is pending, if the file is open no longer.
-    pub(crate) fn unused_place(&self) -> Option<Place> {
+    pub(crate) fn unused_location(&self) -> Option<FileLocation> {
         let state = self.state();
-        (state.opens.is_empty() && state.delete_pending).then(|| state.places.chosen().clone())
+        (state.opens.is_empty() && state.delete_pending).then(|| state.locations.chosen().clone())
     }
 
     /// True for a directory.
@@ -220,14 +220,14 @@ impl File {
 
     /// Ends what the client of an open may cache. Requests that wait for it continue.
     pub(crate) fn end_grants(&self, open: u64) {
-        let gates = {
+        let released = {
             let mut state = self.state();
-            let gates = state.leave_grants(open);
+            let released = state.leave_grants(open);
             self.note_grants(&mut state);
-            gates
+            released
         };
-        for gate in gates {
-            gate.open();
+        for deferred in released {
+            deferred.release();
         }
     }
 
@@ -238,7 +238,7 @@ impl File {
 }
 
 /// A request that waits for the next of its ranges. It holds those before it, so that no later request overtakes it there.
-pub(crate) struct WaitingLock {
+pub(crate) struct PendingLock {
     pub(crate) wanted: Vec<Lock>,
     /// How many of the ranges it holds.
     pub(crate) held: usize,
@@ -247,7 +247,7 @@ pub(crate) struct WaitingLock {
     pub(crate) pending: PendingReply,
 }
 
-impl WaitingLock {
+impl PendingLock {
     /// The first byte of the range that it waits for.
     pub(crate) fn offset(&self) -> u64 {
         self.wanted.get(self.held).map_or(0, |lock| lock.offset)

@@ -17,9 +17,9 @@ use crate::smb::caching::lease_breaks::Contender;
 use crate::smb::files::open_entries::OpenEntry;
 use crate::smb::files::open_file::{File, OpenFile};
 use crate::smb::files::open_streams::OpenStreams;
-use crate::smb::names::places::Place;
+use crate::smb::names::file_locations::FileLocation;
 use crate::smb::names::watches::Watches;
-use crate::smb::session::deferred::Gate;
+use crate::smb::session::deferred::DeferredRequests;
 use crate::smb::session::pending::PendingReply;
 use crate::smb::status::Outcome;
 use crate::{NodeId, Volume};
@@ -30,7 +30,7 @@ const MAX_GRANTS: usize = 1024;
 /// An open that is about to be added.
 pub(crate) struct WantedOpen<'a> {
     pub(crate) node: NodeId,
-    pub(crate) place: &'a Place,
+    pub(crate) location: &'a FileLocation,
     pub(crate) id: FileId,
     /// Access that share modes concern, with what the disposition needs.
     pub(crate) access: u32,
@@ -58,7 +58,7 @@ pub(crate) struct LeavingOpen {
 pub(crate) enum Opening {
     Opened(Arc<File>, GrantedCache),
     /// Other clients must acknowledge a break first.
-    Wait(Arc<Gate>),
+    Deferred(Arc<DeferredRequests>),
     /// Opens of clients that have lost their connections must be closed first.
     Lost(Vec<u64>),
 }
@@ -106,7 +106,7 @@ impl OpenFiles {
             let listings = wanted.directory.then(|| Arc::clone(&self.listings));
             let lock_charge = wanted.holder.session.budget().nothing();
             let runtime = self.runtime.get().cloned();
-            Arc::new(File::new((wanted.node, wanted.place), listings, runtime, lock_charge))
+            Arc::new(File::new((wanted.node, wanted.location), listings, runtime, lock_charge))
         });
         let cache = if wanted.directory { &wanted.cache.of_directory() } else { wanted.cache };
         let lease = cache.lease();
@@ -138,15 +138,15 @@ impl OpenFiles {
             if !obstacles.lost.is_empty() {
                 return Ok(Opening::Lost(obstacles.lost));
             }
-            if let Some(gate) = obstacles.gate {
-                return Ok(Opening::Wait(gate));
+            if let Some(deferred) = obstacles.deferred {
+                return Ok(Opening::Deferred(deferred));
             }
         }
         if violates {
             return Err(NtStatus::SHARING_VIOLATION);
         }
         state.opens.insert(entry);
-        state.places.add(entry.id, wanted.place);
+        state.locations.add(entry.id, wanted.location);
         let leases = if lease.is_some() && wanted.holder.is_congested() {
             0
         } else if wanted.directory {
@@ -159,7 +159,7 @@ impl OpenFiles {
         file.note_grants(&mut state);
         drop(state);
         if known.is_none() {
-            tables.streams.add(wanted.place, &file);
+            tables.streams.add(wanted.location, &file);
             tables.files.insert(wanted.node, Arc::clone(&file));
             self.count.store(tables.files.len(), Ordering::Release);
         }
@@ -219,31 +219,31 @@ impl OpenFiles {
         let LeavingOpen { id, lease, parent, deletes } = leaving;
         let has_streams = (deletes || file.state().delete_pending) && self.tables().streams.has(file.node);
         let pending;
-        let (removed, replies, gates) = {
+        let (removed, replies, released) = {
             let mut state = file.state();
             if deletes && !state.delete_pending {
                 state.set_delete_pending(id, true);
                 state.deleter = parent;
             }
             state.opens.remove(id);
-            state.places.remove(id);
+            state.locations.remove(id);
             if deletes {
                 // Clients that only keep the handle must not delay the removal.
                 state.break_handles(file, Some(id));
             }
-            let gates = state.leave_grants(id);
+            let released = state.leave_grants(id);
             file.note_grants(&mut state);
             let replies = state.leave_locks(id, &file.locked);
             pending = state.delete_pending;
             // A client knows of a removal that it has requested, and whose last close it has sent.
             let named = parent.filter(|_| parent == state.deleter);
             let removed = (state.opens.is_empty() && pending && !has_streams)
-                .then(|| (state.places.chosen().clone(), named));
-            (removed, replies, gates)
+                .then(|| (state.locations.chosen().clone(), named));
+            (removed, replies, released)
         };
         answer(replies);
-        if let Some((place, named)) = removed {
-            self.remove(volume, file.node, &place, named);
+        if let Some((location, named)) = removed {
+            self.remove(volume, file.node, &location, named);
         } else if pending {
             self.watches.end_of(file.node, NtStatus::DELETE_PENDING);
         }
@@ -265,8 +265,8 @@ impl OpenFiles {
             self.remove_after_streams(file, volume);
         }
         // After the removal of the name, which an open that waits must not find.
-        for gate in gates {
-            gate.open();
+        for deferred in released {
+            deferred.release();
         }
     }
 }
@@ -283,23 +283,29 @@ impl OpenFiles {
     }
 
     /// Removes a name if it still belongs to the node.
-    pub(crate) fn remove(&self, volume: &dyn Volume, node: NodeId, place: &Place, named: Option<LeaseId>) {
-        if let Some((base, stream)) = &place.stream {
+    pub(crate) fn remove(
+        &self,
+        volume: &dyn Volume,
+        node: NodeId,
+        location: &FileLocation,
+        named: Option<LeaseId>,
+    ) {
+        if let Some((base, stream)) = &location.stream {
             if volume.remove_stream(*base, stream).is_ok() {
-                self.note_place(place, (Action::RemovedStream, filter::STREAM_NAME), named);
+                self.note_location(location, (Action::RemovedStream, filter::STREAM_NAME), named);
             }
             return;
         }
-        let found = volume.lookup(place.directory, &place.name);
+        let found = volume.lookup(location.directory, &location.name);
         let Some(found) = found.ok().filter(|found| found.node == node) else { return };
         let (removed, kind) = if found.directory {
-            (volume.remove_directory(place.directory, &place.name), filter::DIR_NAME)
+            (volume.remove_directory(location.directory, &location.name), filter::DIR_NAME)
         } else {
-            (volume.remove(place.directory, &place.name), filter::FILE_NAME)
+            (volume.remove(location.directory, &location.name), filter::FILE_NAME)
         };
         match removed {
-            Ok(()) => self.note_place(place, (Action::Removed, kind), named),
-            Err(error) => tracing::debug!(%error, name = ?place.name, "SMB removal on close failed"),
+            Ok(()) => self.note_location(location, (Action::Removed, kind), named),
+            Err(error) => tracing::debug!(%error, name = ?location.name, "SMB removal on close failed"),
         }
     }
 }

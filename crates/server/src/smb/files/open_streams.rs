@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::smb::files::open_entries::OpenEntry;
 use crate::smb::files::open_file::File;
 use crate::smb::files::open_files::OpenFiles;
-use crate::smb::names::places::Place;
+use crate::smb::names::file_locations::FileLocation;
 use crate::{NodeId, Volume};
 
 /// The open streams by the node that has them.
@@ -15,8 +15,8 @@ pub(crate) struct OpenStreams(HashMap<NodeId, Vec<Arc<File>>>);
 
 impl OpenStreams {
     /// Adds a node that is open now, if it is a stream.
-    pub(crate) fn add(&mut self, place: &Place, file: &Arc<File>) {
-        if let Some((base, _)) = place.stream {
+    pub(crate) fn add(&mut self, location: &FileLocation, file: &Arc<File>) {
+        if let Some((base, _)) = location.stream {
             self.0.entry(base).or_default().push(Arc::clone(file));
         }
     }
@@ -50,13 +50,13 @@ impl OpenFiles {
     /// the file and that of the stream may be answered at the same time.
     pub(crate) fn remove_after_streams(&self, closed: &Arc<File>, volume: &dyn Volume) {
         let node = closed.base().unwrap_or(closed.node);
-        let place = {
+        let location = {
             let tables = self.tables();
             let waiting = tables.files.get(&node).filter(|_| !tables.streams.has(node));
-            let Some(place) = waiting.and_then(|file| file.unused_place()) else { return };
-            place
+            let Some(location) = waiting.and_then(|file| file.unused_location()) else { return };
+            location
         };
-        self.remove(volume, node, &place, None);
+        self.remove(volume, node, &location, None);
         self.forget_unused(&mut self.tables(), node);
     }
 }

@@ -18,7 +18,7 @@ use crate::smb::files::descriptors::descriptor_of;
 use crate::smb::files::file_info::{describe, file_time};
 use crate::smb::files::open_file::OpenFile;
 use crate::smb::files::pipe;
-use crate::smb::session::call::{Answer, Call, DONE};
+use crate::smb::session::call::{Call, CallResponse, DONE};
 use crate::smb::session::established::Opened;
 use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, malformed};
@@ -116,7 +116,7 @@ fn of_file(
     attributes: &Attributes,
     found: &FileMetadata,
 ) -> Outcome<Information> {
-    let name = || format!("\\{}", open.place().path);
+    let name = || format!("\\{}", open.location().path);
     Ok(Information::fixed(match number {
         class::BASIC => encoded(|out| found.basic().encode(out)),
         class::STANDARD => standard(open, attributes, found),
@@ -160,7 +160,7 @@ fn all(open: &OpenFile, attributes: &Attributes, found: &FileMetadata, ea_size: 
     open.position.load(Ordering::Relaxed).put(&mut bytes);
     open.options.put(&mut bytes);
     0u32.put(&mut bytes);
-    Information::with_name(bytes, &format!("\\{}", open.place().path), 8)
+    Information::with_name(bytes, &format!("\\{}", open.location().path), 8)
 }
 
 /// `FileFullEaInformation` (MS-FSCC 2.4.16).
@@ -173,7 +173,7 @@ fn full_ea(found: &[ExtendedAttribute]) -> Outcome<Information> {
 
 /// `FileAlternateNameInformation` (MS-FSCC 2.4.5): the 8.3 name under which DOS clients of NCP know the file.
 fn alternate_name(open: &OpenFile) -> Information {
-    let name = open.place().name;
+    let name = open.location().name;
     let short = String::from_utf8_lossy(&short_name(name.as_bytes())).into_owned();
     Information::with_name(Vec::new(), &short, 4)
 }
@@ -188,8 +188,8 @@ fn streams(found: &FileMetadata, directory: bool, named: &[(String, Attributes)]
     let mut last = None;
     for (name, size, allocation) in own.into_iter().chain(named) {
         let start = bytes.len().next_multiple_of(8);
-        if let Some(place) = last.and_then(|last: usize| bytes.get_mut(last..last + 4)) {
-            place.copy_from_slice(&((start - last.unwrap_or(0)) as u32).to_le_bytes());
+        if let Some(location) = last.and_then(|last: usize| bytes.get_mut(last..last + 4)) {
+            location.copy_from_slice(&((start - last.unwrap_or(0)) as u32).to_le_bytes());
         }
         last = Some(start);
         bytes.resize(start, 0);
@@ -307,7 +307,7 @@ impl ServerState {
 
 impl Call<'_> {
     /// `QUERY_INFO`.
-    pub(crate) fn query_info(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+    pub(crate) fn query_info(&mut self, body: &mut Vec<u8>) -> Outcome<CallResponse> {
         let request = QueryInfoRequest::decode(self.message).map_err(malformed)?;
         let opened = self.opened(request.file)?;
         let server = &self.connection.server;
@@ -339,7 +339,7 @@ impl Call<'_> {
                 let descriptor = descriptor_of(server.volume.as_ref(), &attributes).encode(wanted);
                 if descriptor.len() > max {
                     ErrorResponse::encode_size(descriptor.len() as u32, body);
-                    return Ok(Answer::Now(NtStatus::BUFFER_TOO_SMALL));
+                    return Ok(CallResponse::Complete(NtStatus::BUFFER_TOO_SMALL));
                 }
                 Information::fixed(descriptor)
             }
@@ -350,12 +350,12 @@ impl Call<'_> {
 }
 
 /// Appends as much of the information as the client's buffer of `max` bytes holds.
-fn answered(mut information: Information, max: usize, body: &mut Vec<u8>) -> Outcome<Answer> {
+fn answered(mut information: Information, max: usize, body: &mut Vec<u8>) -> Outcome<CallResponse> {
     if max < information.fixed {
         return Err(NtStatus::INFO_LENGTH_MISMATCH);
     }
     let complete = information.bytes.len() <= max;
     information.bytes.truncate(max);
     InfoResponse::encode(&information.bytes, body);
-    if complete { DONE } else { Ok(Answer::Now(NtStatus::BUFFER_OVERFLOW)) }
+    if complete { DONE } else { Ok(CallResponse::Complete(NtStatus::BUFFER_OVERFLOW)) }
 }

@@ -19,10 +19,10 @@ use crate::smb::files::file_info::{
     DIRECTORY, READ_ONLY, TEMPORARY, is_read_only, mode_with, store_bits, store_created, system_time,
 };
 use crate::smb::files::open_file::{File, OpenFile};
-use crate::smb::names::places::Place;
+use crate::smb::names::file_locations::FileLocation;
 use crate::smb::names::resolve::{ResolvedPath, find_stream, last_name, normalized, resolve, split_stream};
-use crate::smb::session::call::{Answer, Call};
-use crate::smb::session::deferred::Gate;
+use crate::smb::session::call::{Call, CallResponse};
+use crate::smb::session::deferred::DeferredRequests;
 use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, malformed};
 use crate::volume::name::{check_portable_name, fold_case};
@@ -76,7 +76,7 @@ pub(crate) fn store_extended(volume: &dyn Volume, node: NodeId, list: &[u8]) -> 
 
 impl Call<'_> {
     /// `SET_INFO`.
-    pub(crate) fn set_info(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+    pub(crate) fn set_info(&mut self, body: &mut Vec<u8>) -> Outcome<CallResponse> {
         let request = SetInfoRequest::decode(self.message).map_err(malformed)?;
         let open = self.file(request.file)?;
         let _change = self.begin_change(&open)?;
@@ -87,15 +87,15 @@ impl Call<'_> {
                 set_descriptor(server.volume.as_ref(), &open, (request.additional, &request.information))?;
                 open.note_change(&server.files, filter::SECURITY);
                 RESPONSE_SIZE.put(body);
-                return Ok(Answer::Now(NtStatus::SUCCESS));
+                return Ok(CallResponse::Complete(NtStatus::SUCCESS));
             }
             _ => return Err(NtStatus::NOT_SUPPORTED),
         }
-        if let Some(gate) = server.set_file_information(request.class, &open, &request.information)? {
-            return Ok(Answer::Wait(gate));
+        if let Some(deferred) = server.set_file_information(request.class, &open, &request.information)? {
+            return Ok(CallResponse::Deferred(deferred));
         }
         RESPONSE_SIZE.put(body);
-        Ok(Answer::Now(NtStatus::SUCCESS))
+        Ok(CallResponse::Complete(NtStatus::SUCCESS))
     }
 }
 
@@ -106,7 +106,7 @@ impl ServerState {
         class: u8,
         open: &OpenFile,
         information: &[u8],
-    ) -> Outcome<Option<Arc<Gate>>> {
+    ) -> Outcome<Option<Arc<DeferredRequests>>> {
         match class {
             BASIC => self.set_basic(open, information)?,
             END_OF_FILE => self.set_size(open, word(information)?)?,
@@ -215,43 +215,47 @@ impl ServerState {
     }
 
     /// Breaks the handles of a file that other clients cache, and returns what to wait for.
-    fn break_handles(&self, file: &Arc<File>, open: &OpenFile) -> Option<Arc<Gate>> {
+    fn break_handles(&self, file: &Arc<File>, open: &OpenFile) -> Option<Arc<DeferredRequests>> {
         loop {
             let obstacles = file.state().break_handles(file, Some(open.id.volatile));
             if obstacles.lost.is_empty() {
-                return obstacles.gate;
+                return obstacles.deferred;
             }
             self.close_lost(&obstacles.lost);
         }
     }
 
     /// Breaks the handles that clients keep below a directory, and returns what to wait for.
-    fn break_below(&self, directory: &str) -> Outcome<Option<Arc<Gate>>> {
+    fn break_below(&self, directory: &str) -> Outcome<Option<Arc<DeferredRequests>>> {
         loop {
             let obstacles = self.files.break_below(directory)?;
             if obstacles.lost.is_empty() {
-                return Ok(obstacles.gate);
+                return Ok(obstacles.deferred);
             }
             self.close_lost(&obstacles.lost);
         }
     }
 
     /// Requests the removal at the last close, or withdraws the request.
-    pub(crate) fn set_disposition(&self, open: &OpenFile, delete: bool) -> Outcome<Option<Arc<Gate>>> {
+    pub(crate) fn set_disposition(
+        &self,
+        open: &OpenFile,
+        delete: bool,
+    ) -> Outcome<Option<Arc<DeferredRequests>>> {
         open.require(access::DELETE)?;
         if delete {
-            let place = open.place();
+            let location = open.location();
             let attributes = checked(open.attributes(self.volume.as_ref()))?;
-            if is_read_only(&attributes) || place.name.is_empty() {
+            if is_read_only(&attributes) || location.name.is_empty() {
                 return Err(NtStatus::CANNOT_DELETE);
             }
             // Nobody learns of a removal that fails at the close.
-            checked(self.volume.as_ref().may_remove(place.directory))?;
+            checked(self.volume.as_ref().may_remove(location.directory))?;
             if open.directory && !checked(self.volume.as_ref().list(open.node, 0, 1))?.is_empty() {
                 return Err(NtStatus::DIRECTORY_NOT_EMPTY);
             }
-            if let Some(gate) = self.break_handles(&open.file, open) {
-                return Ok(Some(gate));
+            if let Some(deferred) = self.break_handles(&open.file, open) {
+                return Ok(Some(deferred));
             }
         }
         {
@@ -269,17 +273,26 @@ impl ServerState {
     }
 
     /// Where a path of a client leads as the new name of an open file, and what the change must wait for.
-    fn new_place(&self, open: &OpenFile, path: &str) -> Outcome<(ResolvedPath, Option<Arc<Gate>>)> {
+    fn new_location(
+        &self,
+        open: &OpenFile,
+        path: &str,
+    ) -> Outcome<(ResolvedPath, Option<Arc<DeferredRequests>>)> {
         let path = path.trim_start_matches('\\');
         checked(check_portable_name(last_name(path)))?;
         let to = resolve(self.volume.as_ref(), path)?;
-        let held = self.files.held_for_removal(to.place.directory)?;
-        let gate = held.and_then(|held| self.break_handles(&held, open));
-        Ok((to, gate))
+        let held = self.files.held_for_removal(to.location.directory)?;
+        let deferred = held.and_then(|held| self.break_handles(&held, open));
+        Ok((to, deferred))
     }
 
     /// Checks that a new name of an open file may replace what it names, and returns what that must wait for.
-    fn replace(&self, open: &OpenFile, replace: bool, old: &Attributes) -> Outcome<Option<Arc<Gate>>> {
+    fn replace(
+        &self,
+        open: &OpenFile,
+        replace: bool,
+        old: &Attributes,
+    ) -> Outcome<Option<Arc<DeferredRequests>>> {
         if !replace {
             return Err(NtStatus::OBJECT_NAME_COLLISION);
         }
@@ -288,57 +301,67 @@ impl ServerState {
         }
         // A client may have closed the file and keep the handle, or may have lost its connection.
         if let Some(file) = self.files.of_node(old.node)
-            && let Some(gate) = self.break_handles(&file, open)
+            && let Some(deferred) = self.break_handles(&file, open)
         {
-            return Ok(Some(gate));
+            return Ok(Some(deferred));
         }
         if self.files.is_open(old.node) { Err(NtStatus::ACCESS_DENIED) } else { Ok(None) }
     }
 
     /// Renames an open file or stream, possibly over another one; returns what the rename must wait for.
-    pub(crate) fn rename(&self, open: &OpenFile, replace: bool, path: &str) -> Outcome<Option<Arc<Gate>>> {
+    pub(crate) fn rename(
+        &self,
+        open: &OpenFile,
+        replace: bool,
+        path: &str,
+    ) -> Outcome<Option<Arc<DeferredRequests>>> {
         open.require(access::DELETE)?;
         let path = normalized(path);
         if path.starts_with(':') || open.base.is_some() {
             return self.rename_stream(open, replace, &path).map(|()| None);
         }
-        let from = open.place();
+        let from = open.location();
         if from.name.is_empty() {
             return Err(NtStatus::ACCESS_DENIED);
         }
-        let (to, gate) = self.new_place(open, &path)?;
-        if gate.is_some() {
-            return Ok(gate);
+        let (to, deferred) = self.new_location(open, &path)?;
+        if deferred.is_some() {
+            return Ok(deferred);
         }
         if open.directory
-            && let Some(gate) = self.break_below(&from.path)?
+            && let Some(deferred) = self.break_below(&from.path)?
         {
-            return Ok(Some(gate));
+            return Ok(Some(deferred));
         }
-        if let Some(gate) = self.break_handles(&open.file, open) {
-            return Ok(Some(gate));
+        if let Some(deferred) = self.break_handles(&open.file, open) {
+            return Ok(Some(deferred));
         }
         let volume = self.volume.as_ref();
-        let new_name = last_name(&to.place.path);
-        let same = (to.place.directory, &to.place.name) == (from.directory, &from.name);
+        let new_name = last_name(&to.location.path);
+        let same = (to.location.directory, &to.location.name) == (from.directory, &from.name);
         if let Some(old) = to.found.filter(|_| !same) {
-            if let Some(gate) = self.replace(open, replace, &old)? {
-                return Ok(Some(gate));
+            if let Some(deferred) = self.replace(open, replace, &old)? {
+                return Ok(Some(deferred));
             }
-            if to.place.name != new_name {
+            if to.location.name != new_name {
                 // The target exists with other case: both names must not remain.
-                checked(volume.remove(to.place.directory, &to.place.name))?;
+                checked(volume.remove(to.location.directory, &to.location.name))?;
             }
         }
-        checked(volume.rename(from.directory, &from.name, to.place.directory, new_name))?;
-        let place = Place { name: new_name.to_owned(), ..to.place };
-        open.file.state().places.of_mut(open.id.volatile).clone_from(&place);
-        self.note_renamed(open, &from, &place);
+        checked(volume.rename(from.directory, &from.name, to.location.directory, new_name))?;
+        let location = FileLocation { name: new_name.to_owned(), ..to.location };
+        open.file.state().locations.of_open_mut(open.id.volatile).clone_from(&location);
+        self.note_renamed(open, &from, &location);
         Ok(None)
     }
 
     /// Gives an open file one more name (MS-FSA 2.1.5.15.6); returns what that must wait for.
-    pub(crate) fn link(&self, open: &OpenFile, replace: bool, path: &str) -> Outcome<Option<Arc<Gate>>> {
+    pub(crate) fn link(
+        &self,
+        open: &OpenFile,
+        replace: bool,
+        path: &str,
+    ) -> Outcome<Option<Arc<DeferredRequests>>> {
         if self.options.read_only {
             return Err(NtStatus::ACCESS_DENIED);
         }
@@ -348,27 +371,27 @@ impl ServerState {
         if open.base.is_some() {
             return Err(NtStatus::INVALID_PARAMETER);
         }
-        let (to, gate) = self.new_place(open, &normalized(path))?;
-        if gate.is_some() {
-            return Ok(gate);
+        let (to, deferred) = self.new_location(open, &normalized(path))?;
+        if deferred.is_some() {
+            return Ok(deferred);
         }
         let volume = self.volume.as_ref();
         if let Some(old) = to.found {
-            if let Some(gate) = self.replace(open, replace, &old)? {
-                return Ok(Some(gate));
+            if let Some(deferred) = self.replace(open, replace, &old)? {
+                return Ok(Some(deferred));
             }
-            checked(volume.remove(to.place.directory, &to.place.name))?;
+            checked(volume.remove(to.location.directory, &to.location.name))?;
         }
-        let place = Place { name: last_name(&to.place.path).to_owned(), ..to.place };
-        checked(volume.add_name(open.node, place.directory, &place.name))?;
-        self.files.note_place(&place, (Action::Added, filter::FILE_NAME), open.parent.lease);
+        let location = FileLocation { name: last_name(&to.location.path).to_owned(), ..to.location };
+        checked(volume.add_name(open.node, location.directory, &location.name))?;
+        self.files.note_location(&location, (Action::Added, filter::FILE_NAME), open.parent.lease);
         Ok(None)
     }
 
     /// Renames a stream within its file.
     fn rename_stream(&self, open: &OpenFile, replace: bool, path: &str) -> Outcome<()> {
-        let place = open.place();
-        let (Some((base, name)), ("", Some(new_name))) = (place.stream, split_stream(path)?) else {
+        let location = open.location();
+        let (Some((base, name)), ("", Some(new_name))) = (location.stream, split_stream(path)?) else {
             return Err(NtStatus::INVALID_PARAMETER);
         };
         let volume = self.volume.as_ref();
@@ -382,15 +405,15 @@ impl ServerState {
         }
         checked(volume.rename_stream(base, &name, new_name))?;
         let mut state = open.file.state();
-        let place = state.places.of_mut(open.id.volatile);
-        let file = place.path.split(':').next().unwrap_or_default().to_owned();
-        place.path = format!("{file}:{new_name}");
-        place.stream = Some((base, new_name.to_owned()));
+        let location = state.locations.of_open_mut(open.id.volatile);
+        let file = location.path.split(':').next().unwrap_or_default().to_owned();
+        location.path = format!("{file}:{new_name}");
+        location.stream = Some((base, new_name.to_owned()));
         Ok(())
     }
 
     /// Reports a rename: within a directory as one, otherwise as a removal and an addition.
-    fn note_renamed(&self, open: &OpenFile, from: &Place, to: &Place) {
+    fn note_renamed(&self, open: &OpenFile, from: &FileLocation, to: &FileLocation) {
         let files = &self.files;
         let named = open.parent.lease;
         let kind = if open.directory { filter::DIR_NAME } else { filter::FILE_NAME };
@@ -399,11 +422,11 @@ impl ServerState {
         } else {
             (Action::Removed, Action::Added)
         };
-        files.note_place(from, (old, kind), named);
-        files.note_place(to, (new, kind), named);
+        files.note_location(from, (old, kind), named);
+        files.note_location(to, (new, kind), named);
         if !open.directory {
             // As Windows does.
-            files.note_place(to, (Action::Modified, filter::ATTRIBUTES | filter::CREATION), named);
+            files.note_location(to, (Action::Modified, filter::ATTRIBUTES | filter::CREATION), named);
         }
     }
 }

@@ -5,12 +5,12 @@ use sharebench_smb::wire::change_notify::{ChangeNotifyRequest, WATCH_TREE};
 use sharebench_smb::wire::create::access;
 
 use crate::smb::names::watches::encoded;
-use crate::smb::session::call::{Answer, Call};
+use crate::smb::session::call::{Call, CallResponse};
 use crate::smb::status::{Outcome, malformed};
 
 impl Call<'_> {
     /// `CHANGE_NOTIFY`: the changes since the last request, or the next one.
-    pub(crate) fn change_notify(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+    pub(crate) fn change_notify(&mut self, body: &mut Vec<u8>) -> Outcome<CallResponse> {
         let request = ChangeNotifyRequest::decode(self.message).map_err(malformed)?;
         let open = self.file(request.file)?;
         if request.output_len > self.connection.server.options.max_transfer {
@@ -30,13 +30,13 @@ impl Call<'_> {
         }
         let max = request.output_len as usize;
         let watches = &self.connection.server.files.watches;
-        let watch = watches.of(&open, (request.filter, request.flags & WATCH_TREE != 0), max);
+        let watch = watches.watch_of(&open, (request.filter, request.flags & WATCH_TREE != 0), max);
         match watch.request(&open, max, self.pending())? {
-            None => Ok(Answer::Later),
+            None => Ok(CallResponse::Pending),
             Some((status, information)) => match encoded(status, &information) {
                 Some(encoded) => {
                     body.extend_from_slice(&encoded);
-                    Ok(Answer::Now(status))
+                    Ok(CallResponse::Complete(status))
                 }
                 None => Err(status),
             },

@@ -10,10 +10,10 @@ use sharebench_smb::wire::listing::{ListingClass, ListingWriter};
 use crate::smb::files::file_info::{describe, file_time};
 use crate::smb::files::open_files::OpenFiles;
 use crate::smb::files::write_times::WriteTimes;
-use crate::smb::names::listing_state::{ListingState, Position};
+use crate::smb::names::listing_state::{ListingPosition, ListingState};
 use crate::smb::names::pattern::Pattern;
 use crate::smb::names::resolve::{find, is_expressible};
-use crate::smb::session::call::{Answer, Call, DONE};
+use crate::smb::session::call::{Call, CallResponse, DONE};
 use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, malformed};
 use crate::{Attributes, NodeId, Volume};
@@ -61,10 +61,11 @@ impl Page<'_> {
     }
 
     /// Adds `.` and `..`, then the entries of the volume, and advances the position.
-    fn fill(&mut self, pattern: &Pattern, position: &mut Position) -> Outcome<()> {
-        for (before, name, after) in
-            [(Position::Start, ".", Position::Dot), (Position::Dot, "..", Position::After(0))]
-        {
+    fn fill(&mut self, pattern: &Pattern, position: &mut ListingPosition) -> Outcome<()> {
+        for (before, name, after) in [
+            (ListingPosition::Start, ".", ListingPosition::Dot),
+            (ListingPosition::Dot, "..", ListingPosition::After(0)),
+        ] {
             if *position == before {
                 let here = self.directory;
                 let node = if name == "." { here } else { checked(self.volume.parent(here))? };
@@ -74,32 +75,32 @@ impl Page<'_> {
                 *position = after;
             }
         }
-        while let Position::After(cookie) = *position {
+        while let ListingPosition::After(cookie) = *position {
             let batch = checked(self.volume.list(self.directory, cookie, self.batch))?;
             if batch.is_empty() {
-                *position = Position::End;
+                *position = ListingPosition::End;
             }
             for entry in batch {
                 let matches = is_expressible(&entry.name) && pattern.matches(&entry.name);
                 if matches && !self.push(&entry.name, &entry.attributes) {
                     return Ok(());
                 }
-                *position = Position::After(entry.cookie);
+                *position = ListingPosition::After(entry.cookie);
             }
         }
         Ok(())
     }
 
     /// Adds the only entry with this name.
-    fn fill_plain(&mut self, name: &str, position: &mut Position) -> Outcome<()> {
-        if *position == Position::Start
+    fn fill_plain(&mut self, name: &str, position: &mut ListingPosition) -> Outcome<()> {
+        if *position == ListingPosition::Start
             && is_expressible(name)
             && let Some((name, attributes)) = find(self.volume, self.directory, name)?
             && !self.push(&name, &attributes)
         {
             return Ok(());
         }
-        *position = Position::End;
+        *position = ListingPosition::End;
         Ok(())
     }
 }
@@ -121,7 +122,7 @@ pub(crate) struct PageLimits {
 pub(crate) struct ListedPage {
     pub(crate) bytes: Vec<u8>,
     pub(crate) entries: usize,
-    /// Position of the last entry.
+    /// ListingPosition of the last entry.
     pub(crate) last_at: usize,
     /// Name of the last entry; empty if there is none.
     pub(crate) last_name: String,
@@ -160,7 +161,7 @@ impl ServerState {
 
 impl Call<'_> {
     /// `QUERY_DIRECTORY`. The pattern of the first request applies until a client restarts with another one.
-    pub(crate) fn query_directory(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+    pub(crate) fn query_directory(&mut self, body: &mut Vec<u8>) -> Outcome<CallResponse> {
         let request = QueryDirectoryRequest::decode(self.message).map_err(malformed)?;
         let open = self.file(request.file)?;
         if !open.directory {
@@ -181,9 +182,9 @@ impl Call<'_> {
             state.charge = Some(charge);
         }
         if anew || restarts {
-            state.position = Position::Start;
+            state.position = ListingPosition::Start;
         }
-        let starts = state.position == Position::Start;
+        let starts = state.position == ListingPosition::Start;
         let single = request.flags & flags::RETURN_SINGLE_ENTRY != 0;
         let limits = PageLimits {
             class,

@@ -6,13 +6,13 @@ use crate::common::state_budget::StateCharge;
 #[derive(Debug, Default)]
 pub(crate) struct ListingState {
     pub(crate) pattern: Option<String>,
-    pub(crate) position: Position,
+    pub(crate) position: ListingPosition,
     /// That of the pattern, where the open does not contain it.
     pub(crate) charge: Option<StateCharge>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Position {
+pub(crate) enum ListingPosition {
     /// Before `.`.
     #[default]
     Start,
@@ -26,8 +26,8 @@ pub(crate) enum Position {
 
 impl ListingState {
     /// A listing of the entries that match a pattern, before its first entry.
-    pub(crate) fn of(pattern: &str) -> Self {
-        Self { pattern: Some(pattern.to_owned()), position: Position::Start, charge: None }
+    pub(crate) fn new(pattern: &str) -> Self {
+        Self { pattern: Some(pattern.to_owned()), position: ListingPosition::Start, charge: None }
     }
 
     /// The same position in a listing of the entries that match another pattern.
@@ -37,6 +37,6 @@ impl ListingState {
 
     /// True after the last entry.
     pub(crate) fn is_at_end(&self) -> bool {
-        self.position == Position::End
+        self.position == ListingPosition::End
     }
 }

@@ -2,7 +2,7 @@
 
 use sharebench_smb::NtStatus;
 
-use crate::smb::names::places::Place;
+use crate::smb::names::file_locations::FileLocation;
 use crate::smb::status::{Outcome, status};
 use crate::volume::name::fold_case;
 use crate::{Attributes, NodeId, ROOT, Volume, VolumeError};
@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 256;
 /// The result of a path lookup.
 pub(crate) struct ResolvedPath {
     /// Directory and name of the last component, as stored if it exists.
-    pub(crate) place: Place,
+    pub(crate) location: FileLocation,
     /// Its node, if it exists.
     pub(crate) found: Option<Attributes>,
 }
@@ -96,7 +96,7 @@ pub(crate) fn last_name(path: &str) -> &str {
 /// `STATUS_OBJECT_PATH_NOT_FOUND` if a directory on the way is missing.
 pub(crate) fn resolve(volume: &dyn Volume, path: &str) -> Outcome<ResolvedPath> {
     let names = names(path)?;
-    let place = |directory, name: &str| Place {
+    let location = |directory, name: &str| FileLocation {
         directory,
         name: name.to_owned(),
         path: path.to_owned(),
@@ -104,7 +104,7 @@ pub(crate) fn resolve(volume: &dyn Volume, path: &str) -> Outcome<ResolvedPath> 
     };
     let Some((last, way)) = names.split_last() else {
         let found = Some(volume.attributes(ROOT).map_err(status)?);
-        return Ok(ResolvedPath { place: place(ROOT, ""), found });
+        return Ok(ResolvedPath { location: location(ROOT, ""), found });
     };
     let mut directory = ROOT;
     for name in way {
@@ -115,8 +115,8 @@ pub(crate) fn resolve(volume: &dyn Volume, path: &str) -> Outcome<ResolvedPath> 
         directory = found.node;
     }
     Ok(match find(volume, directory, last)? {
-        Some((name, found)) => ResolvedPath { place: place(directory, &name), found: Some(found) },
-        None => ResolvedPath { place: place(directory, last), found: None },
+        Some((name, found)) => ResolvedPath { location: location(directory, &name), found: Some(found) },
+        None => ResolvedPath { location: location(directory, last), found: None },
     })
 }
 

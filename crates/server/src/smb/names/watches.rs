@@ -12,8 +12,8 @@ use sharebench_smb::wire::info::InfoResponse;
 use crate::NodeId;
 use crate::common::state_budget::StateCharge;
 use crate::smb::files::open_file::OpenFile;
-use crate::smb::names::places::Place;
-use crate::smb::session::pending::{PendingReply, WaitsFor};
+use crate::smb::names::file_locations::FileLocation;
+use crate::smb::session::pending::{PendingCause, PendingReply};
 use crate::smb::status::Outcome;
 use crate::volume::name::fold_case;
 
@@ -24,7 +24,7 @@ const MAX_REQUESTS: usize = 64;
 
 /// A change of a name.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Change<'a> {
+pub(crate) struct NameChange<'a> {
     pub(crate) directory: NodeId,
     /// Path below the share.
     pub(crate) path: &'a str,
@@ -129,7 +129,7 @@ impl Watch {
         if state.requests.len() >= MAX_REQUESTS {
             return Err(NtStatus::INSUFFICIENT_RESOURCES);
         }
-        pending.waiting.add(&pending, 0, WaitsFor::Changes(Arc::clone(open)))?;
+        pending.pending_requests.add(&pending, 0, PendingCause::Changes(Arc::clone(open)))?;
         // Under the lock, so that the last reply cannot overtake it.
         pending.send_interim();
         state.requests.push_back((pending, max.min(self.capacity)));
@@ -151,14 +151,14 @@ impl Watch {
     }
 
     /// The name of a change relative to the watched directory, if the watch covers it.
-    fn relative<'a>(&self, open: &OpenFile, change: &Change<'a>) -> Option<&'a str> {
+    fn relative<'a>(&self, open: &OpenFile, change: &NameChange<'a>) -> Option<&'a str> {
         if open.node == change.directory {
             return change.path.rsplit('\\').next();
         }
         if !self.tree {
             return None;
         }
-        let above = open.place().path;
+        let above = open.location().path;
         if above.is_empty() {
             return Some(change.path);
         }
@@ -167,7 +167,7 @@ impl Watch {
         (fold_case(start) == fold_case(&above)).then_some(rest)
     }
 
-    fn note(&self, change: &Change<'_>) {
+    fn note(&self, change: &NameChange<'_>) {
         let Some(open) = self.open.upgrade() else { return };
         if self.filter & change.filter == 0 {
             return;
@@ -206,7 +206,7 @@ impl Watches {
     }
 
     /// The watch of an open directory, which begins with the first call. What the first call requests stays.
-    pub(crate) fn of(
+    pub(crate) fn watch_of(
         &self,
         open: &Arc<OpenFile>,
         (filter, tree): (u32, bool),
@@ -248,7 +248,7 @@ impl Watches {
     }
 
     /// Reports a change to those who watch its directory.
-    pub(crate) fn note(&self, change: &Change<'_>) {
+    pub(crate) fn note(&self, change: &NameChange<'_>) {
         if self.is_empty() {
             return;
         }
@@ -259,8 +259,8 @@ impl Watches {
     }
 
     /// Reports a change of a name at a place.
-    pub(crate) fn note_place(&self, place: &Place, action: Action, filter: u32) {
-        self.note(&Change { directory: place.directory, path: &place.path, action, filter });
+    pub(crate) fn note_location(&self, location: &FileLocation, action: Action, filter: u32) {
+        self.note(&NameChange { directory: location.directory, path: &location.path, action, filter });
     }
 
     /// Reports the removal of a directory to those who watch it.

@@ -11,7 +11,7 @@ use crate::smb::files::content_changes::{ChannelState, ContentChange};
 use crate::smb::files::open_file::OpenFile;
 use crate::smb::session::channel::Channel;
 use crate::smb::session::connection::Connection;
-use crate::smb::session::deferred::Gate;
+use crate::smb::session::deferred::DeferredRequests;
 use crate::smb::session::established::{Opened, Session, Tree};
 use crate::smb::session::negotiated::Negotiated;
 use crate::smb::session::pending::{PendingReply, ReplyForm};
@@ -42,25 +42,25 @@ pub(crate) struct Call<'a> {
 }
 
 /// How a request was answered.
-pub(crate) enum Answer {
+pub(crate) enum CallResponse {
     /// With this status, and the encoded body.
-    Now(NtStatus),
+    Complete(NtStatus),
     /// The reply follows, or there is none.
-    Later,
+    Pending,
     /// The request must be answered again once other clients have done something.
-    Wait(Arc<Gate>),
+    Deferred(Arc<DeferredRequests>),
     /// The connection must be closed.
-    Never,
+    Disconnect,
 }
 
 /// An answer without fields.
-pub(crate) fn empty(body: &mut Vec<u8>) -> Answer {
+pub(crate) fn empty(body: &mut Vec<u8>) -> CallResponse {
     Empty::default().encode(body);
-    Answer::Now(NtStatus::SUCCESS)
+    CallResponse::Complete(NtStatus::SUCCESS)
 }
 
 /// A successful answer, whose body is encoded.
-pub(crate) const DONE: Outcome<Answer> = Ok(Answer::Now(NtStatus::SUCCESS));
+pub(crate) const DONE: Outcome<CallResponse> = Ok(CallResponse::Complete(NtStatus::SUCCESS));
 
 impl Call<'_> {
     /// What the request refers to as its file.
@@ -96,7 +96,7 @@ impl Call<'_> {
     pub(crate) fn channel_state(&self) -> ChannelState {
         let channels =
             self.connection.negotiated.get().is_some_and(|negotiated| negotiated.dialect >= 0x0300);
-        if channels { ChannelState::of(&self.header) } else { ChannelState::default() }
+        if channels { ChannelState::from_header(&self.header) } else { ChannelState::default() }
     }
 
     /// The share that the request is for.
@@ -112,7 +112,7 @@ impl Call<'_> {
         if needed > paid { Err(NtStatus::INVALID_PARAMETER) } else { Ok(()) }
     }
 
-    pub(crate) fn dispatch(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+    pub(crate) fn dispatch(&mut self, body: &mut Vec<u8>) -> Outcome<CallResponse> {
         match self.header.command {
             command::LOGOFF => {
                 self.connection.log_off(self.session);
@@ -143,14 +143,8 @@ impl Call<'_> {
 
     /// A reply that is sent later, to this request.
     pub(crate) fn pending(&self) -> PendingReply {
-        PendingReply {
-            id: self.connection.server.new_id(),
-            header: self.header,
-            channel: Arc::clone(self.channel),
-            form: ReplyForm::Smb2 { sealed: self.sealed },
-            frame: self.frame,
-            late: self.connection.late.clone(),
-            waiting: Arc::clone(&self.connection.waiting),
-        }
+        let id = self.connection.server.new_id();
+        let form = ReplyForm::Smb2 { sealed: self.sealed };
+        self.connection.pending_reply(id, self.header, Arc::clone(self.channel), form, self.frame)
     }
 }

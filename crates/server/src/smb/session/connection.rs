@@ -15,16 +15,16 @@ use crate::common::admission::Admission;
 use crate::common::state_budget::{StateBudget, StateCharge};
 use crate::smb::files::open_count::OpenCount;
 use crate::smb::session::channel::Channel;
-use crate::smb::session::deferred::{ParkedRequest, RequestRunner};
+use crate::smb::session::deferred::{DeferredRequest, RequestRunner};
 use crate::smb::session::established::Session;
 use crate::smb::session::negotiated::Negotiated;
-use crate::smb::session::pending::WaitingRequests;
-use crate::smb::smb1::Nt1State;
+use crate::smb::session::pending::{PendingReply, PendingRequests, ReplyForm};
+use crate::smb::smb1::Smb1State;
 use crate::smb::state::ServerState;
 use crate::smb::status::Outcome;
 use crate::smb::transport::client_connections::ClientConnections;
 use crate::smb::transport::credits::CreditWindow;
-use crate::smb::transport::events::Delivery;
+use crate::smb::transport::events::ConnectionEvent;
 use crate::smb::transport::workers::{SmbWorkers, WorkerTask};
 
 /// A login between its first and its last message.
@@ -56,7 +56,7 @@ pub(crate) struct Connection {
     pub(crate) local: IpAddr,
     pub(crate) negotiated: OnceLock<Negotiated>,
     /// What a connection of SMB1 has instead.
-    pub(crate) nt1: OnceLock<Arc<Nt1State>>,
+    pub(crate) smb1: OnceLock<Arc<Smb1State>>,
     /// Hash over the messages of the negotiation (MS-SMB2 3.3.1.7).
     pub(crate) preauth: Mutex<PreauthHash>,
     pub(crate) credits: Mutex<CreditWindow>,
@@ -64,8 +64,8 @@ pub(crate) struct Connection {
     /// The share of the client in the memory for state. Sessions, and what they open, stay charged to it without the connection.
     pub(crate) budget: StateBudget,
     /// Requests that wait, by their asynchronous id.
-    pub(crate) waiting: Arc<WaitingRequests>,
-    pub(crate) late: UnboundedSender<Delivery>,
+    pub(crate) pending_requests: Arc<PendingRequests>,
+    pub(crate) events: UnboundedSender<ConnectionEvent>,
     /// Runs requests that have waited, unless there are workers.
     pub(crate) runtime: Handle,
     /// All connections of the client, once it is known.
@@ -79,7 +79,7 @@ impl Connection {
         server: Arc<ServerState>,
         admission: Admission,
         (remote, local): (IpAddr, IpAddr),
-        late: UnboundedSender<Delivery>,
+        events: UnboundedSender<ConnectionEvent>,
         workers: Option<Arc<SmbWorkers>>,
     ) -> Self {
         Self {
@@ -90,12 +90,12 @@ impl Connection {
             remote: remote.to_canonical(),
             local: local.to_canonical(),
             negotiated: OnceLock::new(),
-            nt1: OnceLock::new(),
+            smb1: OnceLock::new(),
             preauth: Mutex::default(),
             credits: Mutex::new(CreditWindow::new()),
             opens: Arc::default(),
-            waiting: Arc::default(),
-            late,
+            pending_requests: Arc::default(),
+            events,
             runtime: Handle::current(),
             client: OnceLock::new(),
             workers,
@@ -115,6 +115,20 @@ impl Connection {
         }
     }
 
+    /// A reply that is sent later, under an asynchronous id, to a request of the frame at a position.
+    pub(crate) fn pending_reply(
+        &self,
+        id: u64,
+        header: Header,
+        channel: Arc<Channel>,
+        form: ReplyForm,
+        frame: u64,
+    ) -> PendingReply {
+        let events = self.events.clone();
+        let pending_requests = Arc::clone(&self.pending_requests);
+        PendingReply { id, header, channel, form, frame, events, pending_requests }
+    }
+
     /// Counts one more open of this many bytes.
     pub(crate) fn count_open(&self, bytes: usize) -> Outcome<OpenCount> {
         let max = self.server.max_opens.load(Ordering::Relaxed);
@@ -123,12 +137,12 @@ impl Connection {
 
     /// Leaves its sessions, and closes everything that a client has open in those without another connection.
     pub(crate) fn close(&self) {
-        self.waiting.close();
+        self.pending_requests.close();
         if let Some(negotiated) = self.negotiated.get() {
             self.server.remove_connection(negotiated.client_guid(), self.number);
         }
-        if let Some(nt1) = self.nt1.get() {
-            nt1.close(&self.server);
+        if let Some(smb1) = self.smb1.get() {
+            smb1.close(&self.server);
         }
         let slots = std::mem::take(&mut *self.sessions());
         for slot in slots.into_values() {
@@ -148,34 +162,34 @@ impl Connection {
 
     /// The number of a message for signatures of SMB1. It is called once for each message, in the order of their arrival.
     pub(crate) fn note_arrival(&self, message: &[u8]) -> Option<u32> {
-        self.nt1.get()?.signatures.note_arrival(message)
+        self.smb1.get()?.signatures.note_arrival(message)
     }
 
     /// Answers the request that a CANCEL names, instead of what it waits for. A worker that still processes the request may
     /// make it wait later: the CANCEL is repeated then.
     pub(crate) fn cancel(&self, header: &Header) {
         // A request that has an asynchronous id waits, or has its last reply.
-        if !self.cancel_waiting(header) && self.workers.is_some() && !header.is(flags::ASYNC) {
+        if !self.cancel_pending(header) && self.workers.is_some() && !header.is(flags::ASYNC) {
             // The connection may be closed; then nobody needs the reply.
-            let _ = self.late.send(Delivery::Cancel(*header));
+            let _ = self.events.send(ConnectionEvent::Cancel(*header));
         }
     }
 
     /// Answers the request that a CANCEL names, if it waits; false if it does not.
-    pub(crate) fn cancel_waiting(&self, header: &Header) -> bool {
-        let Some((id, what)) = self.waiting.take(header) else { return false };
+    pub(crate) fn cancel_pending(&self, header: &Header) -> bool {
+        let Some((id, what)) = self.pending_requests.take(header) else { return false };
         what.cancel(id);
         true
     }
 }
 
 impl RequestRunner for Connection {
-    fn resume(self: Arc<Self>, request: ParkedRequest) {
+    fn resume(self: Arc<Self>, request: DeferredRequest) {
         match &self.workers {
             Some(workers) => workers.push(WorkerTask::Resume(Box::new(request), Arc::clone(&self))),
             None => {
                 let connection = Arc::clone(&self);
-                drop(self.runtime.spawn(async move { connection.answer_parked(request) }));
+                drop(self.runtime.spawn(async move { connection.answer_deferred(request) }));
             }
         }
     }

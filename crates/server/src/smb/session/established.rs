@@ -16,7 +16,7 @@ use crate::smb::files::pipe::Pipe;
 use crate::smb::session::expiry::Expiry;
 use crate::smb::status::Outcome;
 use crate::smb::transport::client_connections::ClientConnections;
-use crate::smb::transport::events::Delivery;
+use crate::smb::transport::events::ConnectionEvent;
 
 /// Maximum number of trees of a session.
 const MAX_TREES: usize = 1024;
@@ -120,8 +120,12 @@ impl Session {
     }
 
     /// Adds a connection.
-    pub(crate) fn add_channel(&self, connection: u64, late: UnboundedSender<Delivery>) -> Outcome<()> {
-        let added = self.channels.add(connection, late, MAX_CHANNELS);
+    pub(crate) fn add_channel(
+        &self,
+        connection: u64,
+        events: UnboundedSender<ConnectionEvent>,
+    ) -> Outcome<()> {
+        let added = self.channels.add(connection, events, MAX_CHANNELS);
         if added { Ok(()) } else { Err(NtStatus::INSUFFICIENT_RESOURCES) }
     }
 

@@ -11,11 +11,10 @@ use sharebench_smb::wire::session_setup::{BINDING, SessionSetupRequest, SessionS
 use sharebench_smb::{NtStatus, NtlmAcceptor, ReceivedLogin};
 
 use crate::common::login_throttle::LoginSource;
-use crate::common::state_budget::StateCharge;
 use crate::smb::options::Protection;
-use crate::smb::session::call::Answer;
+use crate::smb::session::call::CallResponse;
 use crate::smb::session::channel::Channel;
-use crate::smb::session::connection::{Connection, SessionSlot};
+use crate::smb::session::connection::{Connection, Login, SessionSlot};
 use crate::smb::session::established::{Origin, Sealing, Session};
 use crate::smb::session::negotiated::{Negotiated, SIGNING_REQUIRED};
 use crate::smb::session::responses::Reply;
@@ -48,8 +47,8 @@ impl Connection {
         message: &mut [u8],
         reply: &mut Reply,
         body: &mut Vec<u8>,
-    ) -> Outcome<Answer> {
-        let Some(negotiated) = self.negotiated.get() else { return Ok(Answer::Never) };
+    ) -> Outcome<CallResponse> {
+        let Some(negotiated) = self.negotiated.get() else { return Ok(CallResponse::Disconnect) };
         let request = SessionSetupRequest::decode(message).map_err(malformed)?;
         let (id, mut login) = self.continued(message, &request, negotiated, reply)?;
         reply.header.session_id = id;
@@ -59,7 +58,7 @@ impl Connection {
             let token = login.acceptor.challenge(&request.token).map_err(|_| self.failed(id, &login))?;
             SessionSetupResponse { flags: 0, token }.encode(body);
             self.keep(id, login);
-            return Ok(Answer::Now(NtStatus::MORE_PROCESSING_REQUIRED));
+            return Ok(CallResponse::Complete(NtStatus::MORE_PROCESSING_REQUIRED));
         }
         let accepted = if let Some(accepted) = ticket {
             accepted
@@ -97,7 +96,7 @@ impl Connection {
         }
         SessionSetupResponse { flags: session_flags, token: accepted.token.clone() }.encode(body);
         self.establish(channel, &request, reply)?;
-        Ok(Answer::Now(NtStatus::SUCCESS))
+        Ok(CallResponse::Complete(NtStatus::SUCCESS))
     }
 
     /// Renews the login of a session without a name, which neither needs a proof nor prolongs the session.
@@ -107,11 +106,11 @@ impl Connection {
         token: Vec<u8>,
         request: &SessionSetupRequest,
         (reply, body): (&mut Reply, &mut Vec<u8>),
-    ) -> Outcome<Answer> {
+    ) -> Outcome<CallResponse> {
         channel.session.anonymous.store(true, Ordering::Relaxed);
         SessionSetupResponse { flags: flags::IS_NULL, token }.encode(body);
         self.establish(channel, request, reply)?;
-        Ok(Answer::Now(NtStatus::SUCCESS))
+        Ok(CallResponse::Complete(NtStatus::SUCCESS))
     }
 
     /// Records the channel of a login that is complete; the reply is signed with its key.
@@ -125,7 +124,7 @@ impl Connection {
         let known = SessionSlot::Established(Arc::clone(&channel), None);
         let before = self.sessions().insert(session.id, known);
         if !matches!(before, Some(SessionSlot::Established(..))) {
-            session.add_channel(self.number, self.late.clone()).inspect_err(|_| {
+            session.add_channel(self.number, self.events.clone()).inspect_err(|_| {
                 self.sessions().remove(&session.id);
             })?;
         }

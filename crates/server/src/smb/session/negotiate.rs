@@ -16,8 +16,9 @@ use sharebench_smb::{NtStatus, NtlmAcceptor};
 
 use crate::smb::files::file_info::file_time;
 use crate::smb::options::Protection;
-use crate::smb::session::call::{Answer, DONE};
+use crate::smb::session::call::{CallResponse, DONE};
 use crate::smb::session::connection::Connection;
+use crate::smb::session::negotiated::{Negotiated, SIGNING_REQUIRED};
 use crate::smb::session::responses::Reply;
 use crate::smb::status::{Outcome, malformed};
 use crate::smb::transport::frames::Broken;
@@ -96,9 +97,9 @@ impl Connection {
     }
 
     /// NEGOTIATE. A second one ends the connection (MS-SMB2 3.3.5.3).
-    pub(crate) fn negotiate(&self, message: &[u8], body: &mut Vec<u8>) -> Outcome<Answer> {
+    pub(crate) fn negotiate(&self, message: &[u8], body: &mut Vec<u8>) -> Outcome<CallResponse> {
         if self.negotiated.get().is_some() {
-            return Ok(Answer::Never);
+            return Ok(CallResponse::Disconnect);
         }
         let request = NegotiateRequest::decode(message).map_err(malformed)?;
         if request.dialects.is_empty() {
@@ -153,23 +154,23 @@ impl Connection {
         };
         let client = negotiated.client_guid();
         if self.negotiated.set(negotiated).is_err() {
-            return Ok(Answer::Never);
+            return Ok(CallResponse::Disconnect);
         }
         // Nobody else sets it.
-        let _ = self.client.set(self.server.add_connection(client, self.number, &self.late));
+        let _ = self.client.set(self.server.add_connection(client, self.number, &self.events));
         body.resize(HEADER_LEN, 0);
         response.encode(body);
         DONE
     }
 
     /// A client that also knows SMB1 begins with its NEGOTIATE, and receives a response of SMB2 (MS-SMB2 3.3.5.3.1).
-    pub(crate) fn answer_smb1(&self, message: &[u8], out: &mut Replies) -> Result<(), Broken> {
+    pub(crate) fn negotiate_from_smb1(&self, message: &[u8], out: &mut Replies) -> Result<(), Broken> {
         if self.negotiated.get().is_some() {
             return Err(Broken);
         }
         let Some(dialect) = offered_smb2(message).map_err(|_| Broken)? else {
             // Nothing newer than SMB1.
-            return if self.server.options.smb1 { self.negotiate_nt1(message, out) } else { Err(Broken) };
+            return if self.server.options.smb1 { self.negotiate_smb1(message, out) } else { Err(Broken) };
         };
         let credits = {
             let mut credits = self.credits.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Requests that wait, and the replies that are sent to them later (MS-SMB2 3.3.4.2).
+//! Pending requests: those that wait, and the replies that are sent to them later (MS-SMB2 3.3.4.2).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,28 +13,28 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::common::state_budget::{ENTRY_BYTES, StateCharge};
 use crate::smb::files::open_file::OpenFile;
 use crate::smb::session::channel::Channel;
-use crate::smb::session::deferred::Gate;
-use crate::smb::smb1::Nt1Reply;
+use crate::smb::session::deferred::DeferredRequests;
+use crate::smb::smb1::Smb1Reply;
 use crate::smb::status::Outcome;
-use crate::smb::transport::events::Delivery;
+use crate::smb::transport::events::ConnectionEvent;
 use crate::smb::transport::frames::finish_frame;
 
 /// Maximum number of requests of a connection that wait.
-const MAX_WAITING: usize = 512;
+const MAX_PENDING: usize = 512;
 /// Maximum number of bytes of the requests of a connection that are kept to be answered again.
-const MAX_WAITING_BYTES: usize = 4 << 20;
+const MAX_PENDING_BYTES: usize = 4 << 20;
 
 /// What a request waits for.
-pub(crate) enum WaitsFor {
+pub(crate) enum PendingCause {
     /// A byte range of a file.
     Lock(Arc<OpenFile>),
     /// Changes in a directory.
     Changes(Arc<OpenFile>),
-    /// The acknowledgment of breaks.
-    Break(Arc<Gate>),
+    /// The acknowledgment of breaks, for which the server holds it back.
+    Deferred(Arc<DeferredRequests>),
 }
 
-impl WaitsFor {
+impl PendingCause {
     /// Answers the request with `STATUS_CANCELLED`.
     pub(crate) fn cancel(&self, id: u64) {
         match self {
@@ -48,8 +48,8 @@ impl WaitsFor {
                     pending.put(NtStatus::CANCELLED, 0, None);
                 }
             }
-            Self::Break(gate) => {
-                if let Some(request) = gate.withdraw(id) {
+            Self::Deferred(deferred) => {
+                if let Some(request) = deferred.withdraw(id) {
                     request.pending.put(NtStatus::CANCELLED, 0, None);
                 }
             }
@@ -60,48 +60,48 @@ impl WaitsFor {
 #[derive(Default)]
 struct Table {
     closed: bool,
-    requests: HashMap<u64, WaitingRequest>,
+    requests: HashMap<u64, PendingRequest>,
     /// Bytes of all of them.
     bytes: usize,
 }
 
-struct WaitingRequest {
+struct PendingRequest {
     message_id: u64,
     bytes: usize,
-    what: WaitsFor,
+    cause: PendingCause,
     _charge: StateCharge,
 }
 
 impl Table {
-    fn remove(&mut self, id: u64) -> Option<WaitsFor> {
+    fn remove(&mut self, id: u64) -> Option<PendingCause> {
         let removed = self.requests.remove(&id)?;
         self.bytes -= removed.bytes;
-        Some(removed.what)
+        Some(removed.cause)
     }
 }
 
 /// The requests of a connection that wait, by their asynchronous id, with their message id.
 #[derive(Default)]
-pub(crate) struct WaitingRequests(Mutex<Table>);
+pub(crate) struct PendingRequests(Mutex<Table>);
 
-impl WaitingRequests {
+impl PendingRequests {
     fn table(&self) -> MutexGuard<'_, Table> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a request, of which this many bytes are kept, up to limits and the budget of the server.
-    pub(crate) fn add(&self, pending: &PendingReply, bytes: usize, what: WaitsFor) -> Outcome<()> {
+    pub(crate) fn add(&self, pending: &PendingReply, bytes: usize, cause: PendingCause) -> Outcome<()> {
         let mut table = self.table();
         let total = table.bytes + bytes;
-        if table.closed || table.requests.len() >= MAX_WAITING || total > MAX_WAITING_BYTES {
+        if table.closed || table.requests.len() >= MAX_PENDING || total > MAX_PENDING_BYTES {
             return Err(NtStatus::INSUFFICIENT_RESOURCES);
         }
-        let state = size_of::<WaitingRequest>() + size_of::<PendingReply>() + 4 * ENTRY_BYTES + bytes;
+        let state = size_of::<PendingRequest>() + size_of::<PendingReply>() + 4 * ENTRY_BYTES + bytes;
         let charge = pending.channel.session.budget().charge(state);
         let charge = charge.ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
         table.bytes = total;
         let message_id = pending.header.message_id;
-        table.requests.insert(pending.id, WaitingRequest { message_id, bytes, what, _charge: charge });
+        table.requests.insert(pending.id, PendingRequest { message_id, bytes, cause, _charge: charge });
         Ok(())
     }
 
@@ -111,14 +111,14 @@ impl WaitingRequests {
     }
 
     /// Removes the request that a CANCEL refers to, by its asynchronous id or its message id (MS-SMB2 3.3.5.16).
-    pub(crate) fn take(&self, header: &Header) -> Option<(u64, WaitsFor)> {
+    pub(crate) fn take(&self, header: &Header) -> Option<(u64, PendingCause)> {
         let mut table = self.table();
         let same = |id: u64, message_id: u64| {
             if header.is(flags::ASYNC) { id == header.async_id } else { message_id == header.message_id }
         };
         let mut all = table.requests.iter();
         let id = all.find(|(id, request)| same(**id, request.message_id)).map(|(id, _)| *id)?;
-        table.remove(id).map(|what| (id, what))
+        table.remove(id).map(|cause| (id, cause))
     }
 
     /// Removes all requests of a connection that has ended, and accepts no more.
@@ -130,7 +130,7 @@ impl WaitingRequests {
             std::mem::take(&mut table.requests)
         };
         for (id, request) in requests {
-            request.what.cancel(id);
+            request.cause.cancel(id);
         }
     }
 }
@@ -140,7 +140,7 @@ pub(crate) enum ReplyForm {
     /// SMB2; true if the request was encrypted.
     Smb2 { sealed: bool },
     /// SMB1. Of the SMB2 header, only the message id matters, by which a request is cancelled.
-    Nt1(Nt1Reply),
+    Smb1(Smb1Reply),
 }
 
 /// A reply that is sent once a request need not wait any longer.
@@ -153,14 +153,14 @@ pub(crate) struct PendingReply {
     pub(crate) form: ReplyForm,
     /// Position of the frame whose request this is.
     pub(crate) frame: u64,
-    pub(crate) late: UnboundedSender<Delivery>,
-    pub(crate) waiting: Arc<WaitingRequests>,
+    pub(crate) events: UnboundedSender<ConnectionEvent>,
+    pub(crate) pending_requests: Arc<PendingRequests>,
 }
 
 impl PendingReply {
     /// Sends the last reply: a body without its header, or an error.
     pub(crate) fn send(self, status: NtStatus, body: Option<&[u8]>) {
-        self.waiting.remove(self.id);
+        self.pending_requests.remove(self.id);
         self.put(status, 0, body);
     }
 
@@ -174,7 +174,7 @@ impl PendingReply {
 
     /// Sends the interim reply, which grants the credits.
     pub(crate) fn send_interim(&self) {
-        if matches!(self.form, ReplyForm::Nt1(_)) {
+        if matches!(self.form, ReplyForm::Smb1(_)) {
             // SMB1 has none.
             return;
         }
@@ -184,8 +184,8 @@ impl PendingReply {
     fn put(&self, status: NtStatus, credits: u16, body: Option<&[u8]>) {
         let sealed = match &self.form {
             ReplyForm::Smb2 { sealed } => *sealed,
-            ReplyForm::Nt1(reply) => {
-                let _ = self.late.send(Delivery::Late(self.frame, reply.frame(status)));
+            ReplyForm::Smb1(reply) => {
+                let _ = self.events.send(ConnectionEvent::PendingReply(self.frame, reply.frame(status)));
                 return;
             }
         };
@@ -212,6 +212,6 @@ impl PendingReply {
         }
         finish_frame(&mut frame);
         // The connection may be closed; then nobody needs the reply.
-        let _ = self.late.send(Delivery::Late(self.frame, frame));
+        let _ = self.events.send(ConnectionEvent::PendingReply(self.frame, frame));
     }
 }

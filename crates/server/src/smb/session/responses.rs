@@ -10,15 +10,15 @@ use sharebench_smb::wire::simple::ErrorResponse;
 use sharebench_smb::wire::transform::{self, TransformHeader};
 use sharebench_smb::wire::{HEADER_LEN, smb1};
 
-use crate::smb::session::call::{Answer, Call, empty};
+use crate::smb::session::call::{Call, CallResponse, empty};
 use crate::smb::session::channel::Channel;
 use crate::smb::session::connection::Connection;
-use crate::smb::session::deferred::{Chain, Gate, ParkedRequest};
+use crate::smb::session::deferred::{Chain, DeferredRequest, DeferredRequests};
 use crate::smb::session::established::Session;
 use crate::smb::session::negotiated::Negotiated;
 use crate::smb::session::pending::{PendingReply, ReplyForm};
 use crate::smb::status::Outcome;
-use crate::smb::transport::events::Delivery;
+use crate::smb::transport::events::ConnectionEvent;
 use crate::smb::transport::frames::Broken;
 use crate::smb::transport::jobs::Arrival;
 use crate::smb::transport::replies::Replies;
@@ -75,24 +75,24 @@ struct Admitted {
 }
 
 /// The first of the requests of a frame that wait.
-struct Parking {
-    gate: Arc<Gate>,
-    request: ParkedRequest,
+struct Deferral {
+    deferred: Arc<DeferredRequests>,
+    request: DeferredRequest,
     /// It has not waited before.
     first: bool,
 }
 
-impl Parking {
-    /// Keeps the requests until the gate opens.
-    fn park(self) {
-        self.gate.park(self.request, self.first);
+impl Deferral {
+    /// Keeps the requests until they are released.
+    fn defer(self) {
+        self.deferred.defer(self.request, self.first);
     }
 }
 
 /// The result of one request of a frame.
-enum Step {
+enum RequestStep {
     Answered,
-    Park(Arc<Gate>, Reply, bool),
+    Deferred(Arc<DeferredRequests>, Reply, bool),
 }
 
 impl Connection {
@@ -104,36 +104,36 @@ impl Connection {
         out: &mut Replies,
     ) -> Result<(), Broken> {
         self.admission.note_request();
-        if self.nt1.get().is_some() {
-            return self.answer_nt1(bytes, (arrival.signature_number, false), out);
+        if self.smb1.get().is_some() {
+            return self.answer_smb1(bytes, (arrival.signature_number, false), out);
         }
         match bytes.first_chunk() {
             Some(&transform::PROTOCOL_ID) => {
                 let session = self.unseal(bytes)?;
                 let messages = bytes.get_mut(transform::LEN..).unwrap_or_default();
-                let parking =
+                let deferral =
                     self.answer_messages(messages, Some(&session), (arrival.position, None), out)?;
-                parking.into_iter().for_each(Parking::park);
+                deferral.into_iter().for_each(Deferral::defer);
             }
-            Some(&smb1::PROTOCOL_ID) => self.answer_smb1(bytes, out)?,
+            Some(&smb1::PROTOCOL_ID) => self.negotiate_from_smb1(bytes, out)?,
             _ => {
-                let parking = self.answer_messages(bytes, None, (arrival.position, None), out)?;
-                parking.into_iter().for_each(Parking::park);
+                let deferral = self.answer_messages(bytes, None, (arrival.position, None), out)?;
+                deferral.into_iter().for_each(Deferral::defer);
             }
         }
         Ok(())
     }
 
     /// Answers a request that has waited, and those after it in its compound.
-    pub(crate) fn answer_parked(self: &Arc<Self>, mut request: ParkedRequest) {
+    pub(crate) fn answer_deferred(self: &Arc<Self>, mut request: DeferredRequest) {
         let mut out = Replies::default();
         let position = request.pending.frame;
-        if let ReplyForm::Nt1(reply) = &request.pending.form {
+        if let ReplyForm::Smb1(reply) = &request.pending.form {
             let number = reply.number();
             let mut message = std::mem::take(&mut request.messages);
-            if self.answer_nt1(&mut message, (number, true), &mut out).is_ok() && out.len() > 0 {
+            if self.answer_smb1(&mut message, (number, true), &mut out).is_ok() && out.len() > 0 {
                 // The connection may be closed; then nobody needs the reply.
-                let _ = self.late.send(Delivery::Late(position, out.to_vec()));
+                let _ = self.events.send(ConnectionEvent::PendingReply(position, out.to_vec()));
             }
             return;
         }
@@ -141,16 +141,16 @@ impl Connection {
         let PendingReply { header, id, .. } = &request.pending;
         let resumed = Resumed { header: *header, id: *id, related: request.related, chain: request.chain };
         let sealing = request.sealing.as_ref();
-        let Ok(parking) = self.answer_messages(&mut messages, sealing, (position, Some(resumed)), &mut out)
+        let Ok(deferral) = self.answer_messages(&mut messages, sealing, (position, Some(resumed)), &mut out)
         else {
             return;
         };
         if out.len() > 0 {
             // The connection may be closed; then nobody needs the reply.
-            let _ = self.late.send(Delivery::Late(position, out.to_vec()));
+            let _ = self.events.send(ConnectionEvent::PendingReply(position, out.to_vec()));
         }
         // Not before: another worker may answer the rest at once.
-        parking.into_iter().for_each(Parking::park);
+        deferral.into_iter().for_each(Deferral::defer);
     }
 
     /// Appends the replies to the requests of a frame, up to the first one that waits. The caller parks that once the replies
@@ -161,7 +161,7 @@ impl Connection {
         sealing: Option<&Arc<Session>>,
         (position, resumed): (u64, Option<Resumed>),
         out: &mut Replies,
-    ) -> Result<Option<Parking>, Broken> {
+    ) -> Result<Option<Deferral>, Broken> {
         let start = out.len();
         out.put_zeros(PREFIX_LEN + if sealing.is_some() { transform::LEN } else { 0 });
         let first = out.len();
@@ -174,16 +174,16 @@ impl Connection {
             resumed,
             last: None,
         };
-        let parking = self.answer_all(messages, &mut frame, out)?;
+        let deferral = self.answer_all(messages, &mut frame, out)?;
         if out.len() == first {
             out.truncate(start);
-            return Ok(parking);
+            return Ok(deferral);
         }
         if let Some(session) = sealing {
             session.seal(out.tail(start + PREFIX_LEN));
         }
         out.finish_frame(start);
-        Ok(parking)
+        Ok(deferral)
     }
 
     /// Decrypts a frame in place and returns the session whose keys it was encrypted with.
@@ -204,7 +204,7 @@ impl Connection {
         messages: &mut [u8],
         frame: &mut Frame<'_>,
         out: &mut Replies,
-    ) -> Result<Option<Parking>, Broken> {
+    ) -> Result<Option<Deferral>, Broken> {
         let mut at = 0;
         loop {
             let rest = messages.get_mut(at..).unwrap_or_default();
@@ -219,10 +219,10 @@ impl Connection {
             let len = if next == 0 { rest.len() } else { next };
             let message = rest.get_mut(..len).unwrap_or_default();
             match self.answer_one(message, header, frame, out)? {
-                Step::Answered => {}
-                Step::Park(gate, reply, related) => {
+                RequestStep::Answered => {}
+                RequestStep::Deferred(deferred, reply, related) => {
                     let rest = messages.get(at..).unwrap_or_default();
-                    return Ok(self.parking(rest, gate, (&reply, related), frame));
+                    return Ok(self.deferral(rest, deferred, (&reply, related), frame));
                 }
             }
             if next == 0 {
@@ -240,8 +240,8 @@ impl Connection {
         header: Header,
         frame: &mut Frame<'_>,
         out: &mut Replies,
-    ) -> Result<Step, Broken> {
-        let Some(request) = self.admit(header, frame)? else { return Ok(Step::Answered) };
+    ) -> Result<RequestStep, Broken> {
+        let Some(request) = self.admit(header, frame)? else { return Ok(RequestStep::Answered) };
         let at = out.len();
         out.put_zeros(HEADER_LEN);
         let mut reply = Reply { header: request.header, signer: None, asynchronous: request.resumed };
@@ -253,7 +253,7 @@ impl Connection {
             _ => self.answer_call(message, &request, frame, &mut reply, (&mut body, &mut *out)),
         };
         let status = match answered {
-            Ok(Answer::Now(status)) => status,
+            Ok(CallResponse::Complete(status)) => status,
             Err(status) => {
                 out.truncate(at + HEADER_LEN);
                 body.clear();
@@ -261,18 +261,18 @@ impl Connection {
                 ErrorResponse::encode(&mut body);
                 status
             }
-            Ok(Answer::Never) => return Err(Broken),
-            Ok(Answer::Later) => {
+            Ok(CallResponse::Disconnect) => return Err(Broken),
+            Ok(CallResponse::Pending) => {
                 out.scratch = body;
                 out.truncate(at);
                 frame.unlink_last(out);
-                return Ok(Step::Answered);
+                return Ok(RequestStep::Answered);
             }
-            Ok(Answer::Wait(gate)) => {
+            Ok(CallResponse::Deferred(deferred)) => {
                 out.scratch = body;
                 out.truncate(at);
                 frame.unlink_last(out);
-                return Ok(Step::Park(gate, reply, request.related));
+                return Ok(RequestStep::Deferred(deferred, reply, request.related));
             }
         };
         if !body.is_empty() {
@@ -290,7 +290,7 @@ impl Connection {
             self.hash_reply(&reply, status, (message, &*out.tail(at)));
         }
         frame.last = Some((at, signer));
-        Ok(Step::Answered)
+        Ok(RequestStep::Answered)
     }
 
     /// Uses the message id of a request and grants its credits. A CANCEL has no reply.
@@ -337,10 +337,10 @@ impl Connection {
         frame: &mut Frame<'_>,
         reply: &mut Reply,
         (body, out): (&mut Vec<u8>, &mut Replies),
-    ) -> Outcome<Answer> {
+    ) -> Outcome<CallResponse> {
         let header = reply.header;
         if self.negotiated.get().is_none() {
-            return Ok(Answer::Never);
+            return Ok(CallResponse::Disconnect);
         }
         if frame.chain.unusable {
             // It follows no request, or one without a session (MS-SMB2 3.3.5.2.7.2).
@@ -356,7 +356,7 @@ impl Connection {
         })?;
         let session = &channel.session;
         match frame.sealing {
-            Some(sealing) if sealing.id != session.id => return Ok(Answer::Never),
+            Some(sealing) if sealing.id != session.id => return Ok(CallResponse::Disconnect),
             Some(_) => {}
             None => protect(message, &channel, request.resumed.is_some(), reply)?,
         }
@@ -397,7 +397,7 @@ impl Connection {
         reply.header.tree_id = call.tree_id;
         match (call.file, &answered) {
             // It is answered again, or has no file.
-            (_, Ok(Answer::Wait(_))) | (None, Ok(_)) => {}
+            (_, Ok(CallResponse::Deferred(_))) | (None, Ok(_)) => {}
             (Some(file), _) => frame.chain.file = Some(Ok(file)),
             (None, Err(status)) => frame.chain.file = Some(Err(*status)),
         }
@@ -414,33 +414,28 @@ impl Connection {
         }
     }
 
-    /// A request that waits for a gate, and those after it; none if its session has ended.
-    fn parking(
+    /// A request that is deferred, and those after it; none if its session has ended.
+    fn deferral(
         self: &Arc<Self>,
         messages: &[u8],
-        gate: Arc<Gate>,
+        deferred: Arc<DeferredRequests>,
         (reply, related): (&Reply, bool),
         frame: &Frame<'_>,
-    ) -> Option<Parking> {
+    ) -> Option<Deferral> {
         let channel = self.channel(reply.header.session_id).ok()?;
-        let pending = PendingReply {
-            id: reply.asynchronous.unwrap_or_else(|| self.server.new_id()),
-            header: reply.header,
-            channel,
-            form: ReplyForm::Smb2 { sealed: frame.sealing.is_some() },
-            frame: frame.position,
-            late: self.late.clone(),
-            waiting: Arc::clone(&self.waiting),
-        };
-        let request = ParkedRequest {
-            connection: Arc::clone(self),
+        let id = reply.asynchronous.unwrap_or_else(|| self.server.new_id());
+        let form = ReplyForm::Smb2 { sealed: frame.sealing.is_some() };
+        let pending = self.pending_reply(id, reply.header, channel, form, frame.position);
+        let connection: Arc<Self> = Arc::clone(self);
+        let request = DeferredRequest {
+            connection,
             messages: messages.to_vec(),
             chain: frame.chain,
             related,
             sealing: frame.sealing.cloned(),
             pending,
         };
-        Some(Parking { gate, request, first: reply.asynchronous.is_none() })
+        Some(Deferral { deferred, request, first: reply.asynchronous.is_none() })
     }
 }
 

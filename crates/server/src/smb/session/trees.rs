@@ -5,7 +5,7 @@ use sharebench_smb::wire::tree::{TreeConnectRequest, TreeConnectResponse};
 
 use crate::smb::files::create_disposition::{ALL_ACCESS, READ_ACCESS};
 use crate::smb::names::resolve::{last_name, normalized};
-use crate::smb::session::call::{Answer, Call, DONE, empty};
+use crate::smb::session::call::{Call, CallResponse, DONE, empty};
 use crate::smb::session::established::Tree;
 use crate::smb::status::{Outcome, malformed};
 use crate::volume::name::fold_case;
@@ -16,7 +16,7 @@ const PIPE: u8 = 2;
 
 impl Call<'_> {
     /// `TREE_CONNECT`: the volume's share, or `IPC$`.
-    pub(crate) fn connect_tree(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+    pub(crate) fn connect_tree(&mut self, body: &mut Vec<u8>) -> Outcome<CallResponse> {
         let request = TreeConnectRequest::decode(self.message).map_err(malformed)?;
         let name = fold_case(last_name(&normalized(&request.path)));
         let options = &self.connection.server.options;
@@ -34,7 +34,7 @@ impl Call<'_> {
     }
 
     /// `TREE_DISCONNECT`, which closes the files of the tree.
-    pub(crate) fn disconnect_tree(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+    pub(crate) fn disconnect_tree(&mut self, body: &mut Vec<u8>) -> Outcome<CallResponse> {
         let server = &self.connection.server;
         for open in self.session.remove_tree(self.tree_id)? {
             server.files.close(&open, server.volume.as_ref());

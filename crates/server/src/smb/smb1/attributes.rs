@@ -12,7 +12,7 @@ use sharebench_smb::nt1::path::names_of;
 use sharebench_smb::wire::create::{SHARE_ALL, access};
 use sharebench_smb::wire::file_info::{BasicInformation, FileMetadata};
 
-use super::call::{Nt1Call, Reached, put_empty};
+use super::call::{Reached, Smb1Call, put_empty};
 use super::create::share_path;
 use crate::smb::files::file_info::{describe, file_time, system_time};
 use crate::smb::files::set_info::BASIC;
@@ -84,7 +84,7 @@ fn of_dos_time(bytes: &[u8]) -> Option<SystemTime> {
     UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
-impl Nt1Call<'_> {
+impl Smb1Call<'_> {
     fn path(&self) -> Outcome<String> {
         let names = names_of(self.bytes(), self.is_unicode());
         names.first().map(|name| share_path(name)).ok_or(NtStatus::INVALID_PARAMETER)
@@ -137,8 +137,9 @@ impl Nt1Call<'_> {
         let volume = self.server.volume.as_ref();
         let found = describe(volume, &checked(open.attributes(volume))?);
         let mut times = [0; 12];
-        for (place, time) in times.chunks_exact_mut(4).zip([found.created, found.accessed, found.modified]) {
-            place.copy_from_slice(&system_time(time).map_or([0; 4], dos_time));
+        for (location, time) in times.chunks_exact_mut(4).zip([found.created, found.accessed, found.modified])
+        {
+            location.copy_from_slice(&system_time(time).map_or([0; 4], dos_time));
         }
         let response = Query2Response {
             times,

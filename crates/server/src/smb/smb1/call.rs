@@ -7,12 +7,12 @@ use sharebench_smb::nt1::message::{NoWords, Words, flags2, put_blocks};
 use sharebench_smb::nt1::{Header, Message, command};
 use sharebench_smb::wire::header::command as smb2_command;
 
-use super::state::{Nt1State, OpenedFile, User};
+use super::state::{OpenedFile, Smb1State, User};
 use crate::smb::files::byte_locks::LockOwner;
 use crate::smb::files::open_file::OpenFile;
-use crate::smb::session::call::Answer;
+use crate::smb::session::call::CallResponse;
 use crate::smb::session::connection::Connection;
-use crate::smb::session::deferred::Gate;
+use crate::smb::session::deferred::DeferredRequests;
 use crate::smb::session::established::{Session, Tree};
 use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, malformed};
@@ -22,7 +22,7 @@ pub(super) enum Stop {
     /// With an error.
     Status(NtStatus),
     /// Other clients must acknowledge a break first.
-    Wait(Arc<Gate>),
+    Deferred(Arc<DeferredRequests>),
 }
 
 impl From<NtStatus> for Stop {
@@ -39,10 +39,10 @@ pub(super) type Reached<T> = Result<T, Stop>;
     clippy::struct_excessive_bools,
     reason = "each is a property of its own of the message or its current command"
 )]
-pub(super) struct Nt1Call<'a> {
+pub(super) struct Smb1Call<'a> {
     pub(super) connection: &'a Arc<Connection>,
     pub(super) server: &'a Arc<ServerState>,
-    pub(super) state: &'a Arc<Nt1State>,
+    pub(super) state: &'a Arc<Smb1State>,
     pub(super) message: &'a [u8],
     /// The header of the message, with the user and the tree that a command of the chain has made.
     pub(super) header: Header,
@@ -65,10 +65,10 @@ pub(super) struct Nt1Call<'a> {
     pub(super) activates_signing: bool,
 }
 
-impl<'a> Nt1Call<'a> {
+impl<'a> Smb1Call<'a> {
     pub(super) fn new(
         connection: &'a Arc<Connection>,
-        state: &'a Arc<Nt1State>,
+        state: &'a Arc<Smb1State>,
         message: &'a [u8],
         (header, number, resumed): (Header, Option<u32>, bool),
     ) -> Self {
@@ -155,10 +155,10 @@ impl<'a> Nt1Call<'a> {
     }
 
     /// Answers a command: the block of the reply is appended to `body`.
-    pub(super) fn dispatch(&mut self, command: u8, body: &mut Vec<u8>) -> Outcome<Answer> {
+    pub(super) fn dispatch(&mut self, command: u8, body: &mut Vec<u8>) -> Outcome<CallResponse> {
         match self.perform(command, body) {
             Ok(answer) => Ok(answer),
-            Err(Stop::Wait(gate)) => Ok(Answer::Wait(gate)),
+            Err(Stop::Deferred(deferred)) => Ok(CallResponse::Deferred(deferred)),
             Err(Stop::Status(status)) => Err(status),
         }
     }
@@ -190,19 +190,19 @@ impl<'a> Nt1Call<'a> {
         }
     }
 
-    fn perform(&mut self, command: u8, body: &mut Vec<u8>) -> Reached<Answer> {
+    fn perform(&mut self, command: u8, body: &mut Vec<u8>) -> Reached<CallResponse> {
         match command {
             // A second one ends the connection.
-            command::NEGOTIATE => return Ok(Answer::Never),
+            command::NEGOTIATE => return Ok(CallResponse::Disconnect),
             command::SESSION_SETUP_ANDX => return Ok(self.log_in(body)?),
             command::NT_CANCEL => {
                 self.cancel();
-                return Ok(Answer::Later);
+                return Ok(CallResponse::Pending);
             }
             // No transaction of more than one message is accepted, and these have no reply.
             command::TRANSACTION_SECONDARY
             | command::TRANSACTION2_SECONDARY
-            | command::NT_TRANSACT_SECONDARY => return Ok(Answer::Later),
+            | command::NT_TRANSACT_SECONDARY => return Ok(CallResponse::Pending),
             _ => self.check_context(command)?,
         }
         match command {
@@ -233,7 +233,7 @@ impl<'a> Nt1Call<'a> {
             command::TRANSACTION | command::NT_TRANSACT => return Err(NtStatus::NOT_SUPPORTED.into()),
             _ => return Err(NtStatus::SMB_BAD_COMMAND.into()),
         }
-        Ok(Answer::Now(NtStatus::SUCCESS))
+        Ok(CallResponse::Complete(NtStatus::SUCCESS))
     }
 }
 

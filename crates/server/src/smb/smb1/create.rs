@@ -14,14 +14,14 @@ use sharebench_smb::wire::create::{CreateRequest, Impersonation, access, disposi
 use sharebench_smb::wire::oplock;
 
 use super::attributes::{dos_attributes, unix_seconds};
-use super::call::{Nt1Call, Reached, Stop, put_empty};
-use super::oplocks::{Nt1Holder, wanted_oplock};
+use super::call::{Reached, Smb1Call, Stop, put_empty};
+use super::oplocks::{Smb1Holder, wanted_oplock};
 use super::state::{OpenedFile, close_files};
 use crate::smb::caching::cache_request::{CacheRequest, GrantedCache};
 use crate::smb::caching::cached_listings::ParentListing;
 use crate::smb::caching::grants::Holder;
 use crate::smb::files::content_changes::{ChannelState, ContentChanges};
-use crate::smb::files::create_disposition::{Progress, Wanted};
+use crate::smb::files::create_disposition::{CreateProgress, Wanted};
 use crate::smb::files::durability::Durability;
 use crate::smb::files::file_info::describe;
 use crate::smb::files::lock_sequences::LockSequences;
@@ -60,22 +60,22 @@ pub(super) fn share_path(name: &str) -> String {
     normalized(name).trim_matches('\\').to_owned()
 }
 
-impl Nt1Call<'_> {
+impl Smb1Call<'_> {
     /// Opens a file or directory for the user of the message, with what it requests to cache. The open has no number yet.
     pub(super) fn open_path(&self, request: &CreateRequest, cache: CacheRequest) -> Reached<Opened> {
         let server = self.server;
         let count = self.connection.count_open(OpenFile::bytes(&request.name))?;
         let id = server.new_file_id();
         let session = Arc::clone(self.session()?);
-        let nt1 = Some(Nt1Holder::new(self.header.tid, self.state.knows_level_2()));
-        let holder = Arc::new(Holder { session, client: None, sealed: false, nt1 });
+        let smb1 = Some(Smb1Holder::new(self.header.tid, self.state.knows_level_2()));
+        let holder = Arc::new(Holder { session, client: None, sealed: false, smb1 });
         let cache = (cache, Arc::clone(&holder), !self.resumed);
         let wanted = Wanted::new(request, id, server.options.read_only, cache)?;
         let opened = loop {
             match wanted.open(server)? {
-                Progress::Opened(opened) => break opened,
-                Progress::Wait(gate) => return Err(Stop::Wait(gate)),
-                Progress::Again => {}
+                CreateProgress::Opened(opened) => break opened,
+                CreateProgress::Deferred(deferred) => return Err(Stop::Deferred(deferred)),
+                CreateProgress::Again => {}
             }
         };
         let through = options::WRITE_THROUGH | options::NO_INTERMEDIATE_BUFFERING;
@@ -145,7 +145,7 @@ impl Nt1Call<'_> {
         let added = self.state.table().add_file(file);
         let fid = added.inspect_err(|_| self.close_open(&opened.open))?;
         self.fid = Some(fid);
-        let due = opened.holder.nt1.as_ref().and_then(|nt1| nt1.set_number(fid));
+        let due = opened.holder.smb1.as_ref().and_then(|smb1| smb1.set_number(fid));
         if let Some(message) = due {
             opened.holder.session.notify(message);
         }
@@ -162,7 +162,7 @@ impl Nt1Call<'_> {
         let mut path = share_path(&name);
         if words.root != 0 {
             let root = u16::try_from(words.root).map_err(|_| NtStatus::INVALID_HANDLE)?;
-            let above = self.file(root)?.place().path;
+            let above = self.file(root)?.location().path;
             path = if above.is_empty() { path } else { format!("{above}\\{path}") };
         }
         let request = CreateRequest {

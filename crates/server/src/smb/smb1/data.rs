@@ -7,8 +7,8 @@ use sharebench_smb::nt1::file::{
 };
 use sharebench_smb::nt1::message::{NO_ANDX, Words, put_blocks};
 
-use super::call::{Nt1Call, put_empty};
-use crate::smb::session::call::{Answer, DONE};
+use super::call::{Smb1Call, put_empty};
+use crate::smb::session::call::{CallResponse, DONE};
 use crate::smb::status::{Outcome, malformed};
 use crate::smb::transport::replies::Replies;
 
@@ -22,7 +22,7 @@ const READ_HEAD: usize = 1 + 2 * ReadResponse::COUNT as usize + 2;
 /// Upper half of a number of bytes that is a timeout of pipes instead.
 const TIMEOUT: u32 = 0xFFFF;
 
-impl Nt1Call<'_> {
+impl Smb1Call<'_> {
     /// Words of a request, with zeros for those that a short form leaves out.
     fn words_or_short<W: Words>(&self, short: usize) -> Outcome<W> {
         let full = 2 * usize::from(W::COUNT);
@@ -35,7 +35,7 @@ impl Nt1Call<'_> {
     }
 
     /// `READ_ANDX`; the data go from the volume into the reply, whose block starts at `reply_at` of its message.
-    pub(super) fn read(&mut self, reply_at: usize, out: &mut Replies) -> Outcome<Answer> {
+    pub(super) fn read(&mut self, reply_at: usize, out: &mut Replies) -> Outcome<CallResponse> {
         self.check_context(command::READ_ANDX)?;
         let words: ReadRequest = self.words_or_short(SMALL_READ)?;
         let open = self.file(words.fid)?;

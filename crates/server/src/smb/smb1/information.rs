@@ -7,7 +7,7 @@ use sharebench_smb::wire::info::LINK;
 use sharebench_smb::wire::{Field, Reader, from_utf16, utf16};
 
 use super::attributes::{dos_attributes, dos_time};
-use super::call::{Nt1Call, Reached, Stop};
+use super::call::{Reached, Smb1Call, Stop};
 use super::create::share_path;
 use super::transactions::{Transacted, Transaction};
 use crate::Attributes;
@@ -73,12 +73,12 @@ fn access_for(class: u8) -> u32 {
     }
 }
 
-impl Nt1Call<'_> {
+impl Smb1Call<'_> {
     /// `QUERY_PATH_INFORMATION`.
     pub(super) fn query_path(&self, request: &Transaction<'_>) -> Reached<Transacted> {
         let (level, path) = self.level_and_path(request)?;
         self.with_path(&path, (access::READ_ATTRIBUTES | access::READ_EA, 0, SHARE_ALL), |open| {
-            Ok(Transacted::of(self.information(level, open)?))
+            Ok(Transacted::new(self.information(level, open)?))
         })
     }
 
@@ -88,7 +88,7 @@ impl Nt1Call<'_> {
         let fid = reader.get().map_err(malformed)?;
         let level = reader.get().map_err(malformed)?;
         let open = self.file(fid)?;
-        Ok(Transacted::of(self.information(level, &open)?))
+        Ok(Transacted::new(self.information(level, &open)?))
     }
 
     /// `SET_PATH_INFORMATION`.
@@ -96,7 +96,7 @@ impl Nt1Call<'_> {
         let (level, path) = self.level_and_path(request)?;
         let class = set_class(level)?;
         self.with_path(&path, (access_for(class), 0, SHARE_ALL), |open| self.set(class, open, request.data))?;
-        Ok(Transacted::of(Vec::new()))
+        Ok(Transacted::new(Vec::new()))
     }
 
     /// `SET_FILE_INFORMATION`.
@@ -106,7 +106,7 @@ impl Nt1Call<'_> {
         let level = reader.get().map_err(malformed)?;
         let open = self.file(fid)?;
         self.set(set_class(level)?, &open, request.data)?;
-        Ok(Transacted::of(Vec::new()))
+        Ok(Transacted::new(Vec::new()))
     }
 
     fn level_and_path(&self, request: &Transaction<'_>) -> Outcome<(u16, String)> {
@@ -147,7 +147,7 @@ impl Nt1Call<'_> {
                 out.append(&mut self.standard(open, &attributes));
                 // No extended attributes.
                 0u32.put(&mut out);
-                let name = utf16(&format!("\\{}", open.place().path));
+                let name = utf16(&format!("\\{}", open.location().path));
                 (name.len() as u32).put(&mut out);
                 out.extend_from_slice(&name);
                 Ok(out)
@@ -172,7 +172,7 @@ impl Nt1Call<'_> {
     }
 
     fn set(&self, class: u8, open: &OpenFile, data: &[u8]) -> Reached<()> {
-        let gate = match class {
+        let deferred = match class {
             CLASS_RENAME | CLASS_RENAME_EX => {
                 let (replace, path) = renamed(open, data)?;
                 self.server.rename(open, replace, &path)?
@@ -183,7 +183,7 @@ impl Nt1Call<'_> {
             }
             _ => self.server.set_file_information(class, open, data)?,
         };
-        gate.map_or(Ok(()), |gate| Err(Stop::Wait(gate)))
+        deferred.map_or(Ok(()), |deferred| Err(Stop::Deferred(deferred)))
     }
 
     /// `QUERY_FS_INFORMATION` (MS-CIFS 2.2.8.2).
@@ -240,7 +240,7 @@ fn renamed(open: &OpenFile, data: &[u8]) -> Outcome<(bool, String)> {
     if name.contains('\\') || name.starts_with(':') {
         return Ok((replace != 0, name.to_owned()));
     }
-    let above = open.place().path;
+    let above = open.location().path;
     let above = above.rsplit_once('\\').map_or(String::new(), |(above, _)| format!("{above}\\"));
     Ok((replace != 0, format!("{above}{name}")))
 }

@@ -13,11 +13,11 @@ use sharebench_smb::nt1::message::{NO_ANDX, Words, put_blocks};
 use sharebench_smb::wire::lock::{LockRange, flags};
 use sharebench_smb::wire::oplock;
 
-use super::call::{Nt1Call, put_empty};
+use super::call::{Smb1Call, put_empty};
 use super::state::OpenedFile;
 use crate::smb::files::byte_locks::{Lock, LockOwner};
-use crate::smb::files::locks::{LockWait, RefusedLock, wanted_lock};
-use crate::smb::session::call::{Answer, DONE};
+use crate::smb::files::locks::{PendingLockRequest, RefusedLock, wanted_lock};
+use crate::smb::session::call::{CallResponse, DONE};
 use crate::smb::status::{Outcome, malformed};
 
 /// `LockType`: change a shared lock to an exclusive one or back, which this server does not do.
@@ -27,9 +27,9 @@ const FAR_OFFSET: u64 = 0xEF00_0000;
 /// `Timeout`: wait for ever.
 const FOREVER: u32 = u32::MAX;
 
-impl Nt1Call<'_> {
+impl Smb1Call<'_> {
     /// `LOCKING_ANDX`: acknowledges the break of an oplock, unlocks its ranges in order, then locks all of its ranges or none, which may wait.
-    pub(super) fn lock(&self, body: &mut Vec<u8>) -> Outcome<Answer> {
+    pub(super) fn lock(&self, body: &mut Vec<u8>) -> Outcome<CallResponse> {
         let words: LockRequest = self.words()?;
         if words.kind & OPLOCK_RELEASE != 0 {
             if let Ok(open) = self.file(words.fid) {
@@ -40,7 +40,7 @@ impl Nt1Call<'_> {
             }
             if words.locks == 0 && words.unlocks == 0 {
                 // It has no reply, also if it is wrong.
-                return Ok(Answer::Later);
+                return Ok(CallResponse::Pending);
             }
         }
         let opened = self.opened(words.fid)?;
@@ -50,7 +50,7 @@ impl Nt1Call<'_> {
         }
         let (unlocks, locks) = self.ranges(&words)?;
         if words.kind & CANCEL_LOCK != 0 {
-            cancel_waiting(&opened, &locks, words.kind & LARGE_FILES != 0)?;
+            cancel_pending(&opened, &locks, words.kind & LARGE_FILES != 0)?;
             put_blocks(&LockResponse { andx: NO_ANDX }, body, |_| {});
             return DONE;
         }
@@ -70,7 +70,7 @@ impl Nt1Call<'_> {
         }
         let locked = self.lock_ranges(&opened, &wanted, &words);
         match locked.map_err(|refused| refusal(refused, &opened))? {
-            Answer::Now(_) => {
+            CallResponse::Complete(_) => {
                 open.file.end_caches(open.id.volatile);
                 put_blocks(&LockResponse { andx: NO_ANDX }, body, |_| {});
                 DONE
@@ -84,15 +84,15 @@ impl Nt1Call<'_> {
         opened: &OpenedFile,
         wanted: &[Lock],
         words: &LockRequest,
-    ) -> Result<Answer, RefusedLock> {
+    ) -> Result<CallResponse, RefusedLock> {
         // A command after the lock would need its outcome, and the commands before it are not repeated.
         let waits = words.timeout != 0 && self.first && self.last;
         let pending = waits.then(|| self.pending()).flatten();
         let id = pending.as_ref().map(|pending| pending.id);
         let large = words.kind & LARGE_FILES != 0;
-        let wait = pending.map(|pending| LockWait { pending, open: &opened.open, large });
+        let wait = pending.map(|pending| PendingLockRequest { pending, open: &opened.open, large });
         let answer = opened.open.file.lock(wanted, wait)?;
-        if let (Answer::Later, Some(id)) = (&answer, id)
+        if let (CallResponse::Pending, Some(id)) = (&answer, id)
             && words.timeout != FOREVER
         {
             let opened = opened.clone();
@@ -169,7 +169,7 @@ fn note_refusal(opened: &OpenedFile, offset: u64) -> bool {
 }
 
 /// Ends the wait for a range. Of several ranges, only the first counts, as on Windows.
-fn cancel_waiting(opened: &OpenedFile, ranges: &[HeldRange], large: bool) -> Outcome<()> {
+fn cancel_pending(opened: &OpenedFile, ranges: &[HeldRange], large: bool) -> Outcome<()> {
     let ended = ranges.first().and_then(|(process, range)| {
         let owner = LockOwner::of_process(opened.open.id.volatile, u32::from(*process));
         opened.open.file.cancel_range(owner, *range, large)

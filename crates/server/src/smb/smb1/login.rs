@@ -8,10 +8,10 @@ use sharebench_smb::nt1::message::{NO_ANDX, flags2, put_blocks, put_text};
 use sharebench_smb::nt1::session::{GUEST, Logoff, SessionSetupRequest, SessionSetupResponse};
 use sharebench_smb::{NtStatus, NtlmAcceptor};
 
-use super::call::Nt1Call;
+use super::call::Smb1Call;
 use super::state::{PendingLogin, User, close_files};
 use crate::smb::options::Protection;
-use crate::smb::session::call::Answer;
+use crate::smb::session::call::CallResponse;
 use crate::smb::session::established::{Origin, Session};
 use crate::smb::session::login::{Accepted, LOGIN_BYTES, NETBIOS_NAME};
 use crate::smb::status::Outcome;
@@ -21,9 +21,9 @@ const ORIGIN: Origin = Origin { dialect: 0, signing: SigningAlgorithm::HmacSha25
 /// Words of a request without extended security, which this server does not accept.
 const WORDS: usize = 24;
 
-impl Nt1Call<'_> {
+impl Smb1Call<'_> {
     /// One message of a login.
-    pub(super) fn log_in(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+    pub(super) fn log_in(&mut self, body: &mut Vec<u8>) -> Outcome<CallResponse> {
         if self.block.words.len() != WORDS {
             return Err(NtStatus::INVALID_PARAMETER);
         }
@@ -47,7 +47,7 @@ impl Nt1Call<'_> {
                 None => User::Login(acceptor),
             };
             self.state.table().users.set(uid, user);
-            return Ok(Answer::Now(NtStatus::MORE_PROCESSING_REQUIRED));
+            return Ok(CallResponse::Complete(NtStatus::MORE_PROCESSING_REQUIRED));
         }
         let accepted = if let Some(accepted) = ticket {
             accepted
@@ -63,7 +63,7 @@ impl Nt1Call<'_> {
                 let id = self.server.new_session_id();
                 let session = Session::new(id, accepted.account.clone(), ORIGIN, &self.connection.budget)?;
                 // For breaks of oplocks.
-                session.add_channel(self.connection.number, self.connection.late.clone())?;
+                session.add_channel(self.connection.number, self.connection.events.clone())?;
                 Arc::new(session)
             }
         };
@@ -75,7 +75,7 @@ impl Nt1Call<'_> {
         self.connection.admission.establish();
         let action = if accepted.key.is_none() { GUEST } else { 0 };
         self.put_setup(action, &accepted.token, body);
-        Ok(Answer::Now(NtStatus::SUCCESS))
+        Ok(CallResponse::Complete(NtStatus::SUCCESS))
     }
 
     /// The user that a message continues to log in, with its session if the login renews it, or a new one.

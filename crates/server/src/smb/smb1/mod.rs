@@ -26,6 +26,6 @@ mod tests;
 mod transactions;
 mod trees;
 
-pub(in crate::smb) use oplocks::Nt1Holder;
-pub(in crate::smb) use reply::Nt1Reply;
-pub(in crate::smb) use state::Nt1State;
+pub(in crate::smb) use oplocks::Smb1Holder;
+pub(in crate::smb) use reply::Smb1Reply;
+pub(in crate::smb) use state::Smb1State;

@@ -4,7 +4,7 @@ use sharebench_smb::NtStatus;
 use sharebench_smb::nt1::path::{SearchAttributes, names_of};
 use sharebench_smb::wire::create::{CreateRequest, SHARE_ALL, access, disposition, options};
 
-use super::call::{Nt1Call, Reached, Stop, put_empty};
+use super::call::{Reached, Smb1Call, Stop, put_empty};
 use super::create::share_path;
 use crate::smb::caching::cache_request::CacheRequest;
 use crate::smb::files::file_info::{DIRECTORY, HIDDEN, SYSTEM, describe};
@@ -30,14 +30,14 @@ pub(super) fn split_pattern(path: &str) -> (&str, &str) {
     (directory, if pattern == "*.*" { "*" } else { pattern })
 }
 
-impl Nt1Call<'_> {
+impl Smb1Call<'_> {
     /// The paths of a command on names.
     fn paths<const N: usize>(&self) -> Outcome<[String; N]> {
         let names = names_of(self.bytes(), self.is_unicode());
         let mut paths = names.iter().map(|name| share_path(name));
         let mut found = [const { String::new() }; N];
-        for place in &mut found {
-            *place = paths.next().ok_or(NtStatus::INVALID_PARAMETER)?;
+        for location in &mut found {
+            *location = paths.next().ok_or(NtStatus::INVALID_PARAMETER)?;
         }
         Ok(found)
     }
@@ -70,8 +70,8 @@ impl Nt1Call<'_> {
     /// Removes a file or directory.
     fn remove(&self, path: &str, (kind, share): (u32, u32)) -> Reached<()> {
         self.with_path(path, (access::DELETE | access::READ_ATTRIBUTES, kind, share), |open| {
-            let gate = self.server.set_disposition(open, true)?;
-            gate.map_or(Ok(()), |gate| Err(Stop::Wait(gate)))
+            let deferred = self.server.set_disposition(open, true)?;
+            deferred.map_or(Ok(()), |deferred| Err(Stop::Deferred(deferred)))
         })
     }
 
@@ -154,8 +154,8 @@ impl Nt1Call<'_> {
             return Err(NtStatus::NO_SUCH_FILE.into());
         }
         self.with_path(&from, (access::DELETE | access::READ_ATTRIBUTES, 0, SHARE_ALL), |open| {
-            let gate = self.server.rename(open, false, &to)?;
-            gate.map_or(Ok(()), |gate| Err(Stop::Wait(gate)))
+            let deferred = self.server.rename(open, false, &to)?;
+            deferred.map_or(Ok(()), |deferred| Err(Stop::Deferred(deferred)))
         })?;
         put_empty(body);
         Ok(())

@@ -40,7 +40,7 @@ const CAPABILITIES: u32 = capability::UNICODE
 
 impl Connection {
     /// Answers the first message of a client that offers no SMB2. Without NT LM 0.12 and extended security, no dialect is accepted.
-    pub(in crate::smb) fn negotiate_nt1(&self, message: &[u8], out: &mut Replies) -> Result<(), Broken> {
+    pub(in crate::smb) fn negotiate_smb1(&self, message: &[u8], out: &mut Replies) -> Result<(), Broken> {
         let request = Header::decode(message).map_err(|_| Broken)?;
         if request.flags & REPLY != 0 {
             return Err(Broken);
@@ -51,7 +51,7 @@ impl Connection {
         response_header(&request, NtStatus::SUCCESS, false).encode(&mut encoded);
         match dialect {
             Some(dialect) => {
-                self.nt1.set(new_state()).map_err(|_| Broken)?;
+                self.smb1.set(new_state()).map_err(|_| Broken)?;
                 let required = self.server.options.protection != Protection::Optional;
                 let signing = SIGNING_ENABLED | if required { SIGNING_REQUIRED } else { 0 };
                 let words = NegotiateResponse {

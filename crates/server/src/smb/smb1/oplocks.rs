@@ -37,14 +37,14 @@ enum Number {
 /// How the client of an open over SMB1 learns of the break of its oplock.
 ///
 /// An oplock is granted before the open has its number. A break in between is sent once there is one.
-pub(in crate::smb) struct Nt1Holder {
+pub(in crate::smb) struct Smb1Holder {
     tid: u16,
     /// The client knows oplocks of level II (MS-CIFS 2.2.4.53.1).
     pub(in crate::smb) level_2: bool,
     number: Mutex<Number>,
 }
 
-impl Nt1Holder {
+impl Smb1Holder {
     pub(super) fn new(tid: u16, level_2: bool) -> Self {
         Self { tid, level_2, number: Mutex::new(Number::Pending(None)) }
     }

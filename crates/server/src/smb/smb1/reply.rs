@@ -12,13 +12,13 @@ use super::signatures::Signatures;
 use crate::smb::transport::frames::finish_frame;
 
 /// The reply to a request that waits: to `LOCKING_ANDX`, or an error.
-pub(in crate::smb) struct Nt1Reply {
+pub(in crate::smb) struct Smb1Reply {
     header: Header,
     number: Option<u32>,
     signatures: Arc<Signatures>,
 }
 
-impl Nt1Reply {
+impl Smb1Reply {
     /// The reply to a request with this header and number.
     pub(super) fn new(header: Header, number: Option<u32>, signatures: &Arc<Signatures>) -> Self {
         Self { header, number, signatures: Arc::clone(signatures) }

@@ -8,13 +8,13 @@ use sharebench_smb::nt1::{Header, Message, command};
 use sharebench_smb::wire::frame::PREFIX_LEN;
 use sharebench_smb::wire::header::Header as Smb2Header;
 
-use super::call::Nt1Call;
-use super::reply::{Nt1Reply, response_header};
-use super::state::Nt1State;
-use crate::smb::session::call::Answer;
+use super::call::Smb1Call;
+use super::reply::{Smb1Reply, response_header};
+use super::state::Smb1State;
+use crate::smb::session::call::CallResponse;
 use crate::smb::session::channel::Channel;
 use crate::smb::session::connection::Connection;
-use crate::smb::session::deferred::{Chain, Gate, ParkedRequest};
+use crate::smb::session::deferred::{Chain, DeferredRequest, DeferredRequests};
 use crate::smb::session::pending::{PendingReply, ReplyForm};
 use crate::smb::transport::frames::Broken;
 use crate::smb::transport::replies::Replies;
@@ -27,7 +27,7 @@ const MAX_REPLY_BYTES: usize = 2 << 20;
 const MAX_ECHOES: u16 = 16;
 
 /// The result of one command of a chain.
-enum Step {
+enum CommandStep {
     /// Its block is in the reply; the next command and its offset.
     Next(Option<(u8, usize)>, NtStatus),
     /// There is no reply, or it follows later.
@@ -44,13 +44,13 @@ struct Reply {
 
 impl Connection {
     /// Appends the reply to a message. A message that was `resumed` has waited, and its signature was verified when it arrived.
-    pub(in crate::smb) fn answer_nt1(
+    pub(in crate::smb) fn answer_smb1(
         self: &Arc<Self>,
         message: &mut [u8],
         (number, resumed): (Option<u32>, bool),
         out: &mut Replies,
     ) -> Result<(), Broken> {
-        let state = self.nt1.get().ok_or(Broken)?;
+        let state = self.smb1.get().ok_or(Broken)?;
         let header = Header::decode(message).map_err(|_| Broken)?;
         if header.flags & REPLY != 0 {
             return Err(Broken);
@@ -66,7 +66,7 @@ impl Connection {
                 return Err(Broken);
             }
         }
-        let mut call = Nt1Call::new(self, state, message, (header, number, resumed));
+        let mut call = Smb1Call::new(self, state, message, (header, number, resumed));
         if header.command == command::ECHO {
             return echo(&call, out);
         }
@@ -84,11 +84,11 @@ impl Connection {
                 break;
             }
             match self.answer_command(&mut call, (command, offset), &mut reply, out)? {
-                Step::Next(following, answered) => {
+                CommandStep::Next(following, answered) => {
                     status = answered;
                     next = following.filter(|_| answered == NtStatus::SUCCESS);
                 }
-                Step::None => {
+                CommandStep::None => {
                     out.truncate(start);
                     return Ok(());
                 }
@@ -102,15 +102,15 @@ impl Connection {
     /// Answers one command of a chain.
     fn answer_command(
         self: &Arc<Self>,
-        call: &mut Nt1Call<'_>,
+        call: &mut Smb1Call<'_>,
         (command, offset): (u8, usize),
         reply: &mut Reply,
         out: &mut Replies,
-    ) -> Result<Step, Broken> {
+    ) -> Result<CommandStep, Broken> {
         let block = Message::block_at(call.message, offset);
         let Ok((block, bytes_at)) = block else {
             reply.put_error(command, out);
-            return Ok(Step::Next(None, NtStatus::INVALID_PARAMETER));
+            return Ok(CommandStep::Next(None, NtStatus::INVALID_PARAMETER));
         };
         // The offset of a further command only grows, so that no chain has a loop.
         let next = match (command::is_andx(command), block.words) {
@@ -118,7 +118,7 @@ impl Connection {
                 let at = usize::from(u16::from_le_bytes([*low, *high]));
                 if at <= offset {
                     reply.put_error(command, out);
-                    return Ok(Step::Next(None, NtStatus::INVALID_PARAMETER));
+                    return Ok(CommandStep::Next(None, NtStatus::INVALID_PARAMETER));
                 }
                 Some((*next, at))
             }
@@ -138,63 +138,59 @@ impl Connection {
             call.dispatch(command, &mut body)
         };
         let step = match answered {
-            Ok(Answer::Now(status)) => {
+            Ok(CallResponse::Complete(status)) => {
                 out.put(&body);
                 reply.last = command::is_andx(command).then_some(at);
-                Step::Next(next, status)
+                CommandStep::Next(next, status)
             }
-            Ok(Answer::Later) => Step::None,
-            Ok(Answer::Wait(gate)) if call.first => {
-                self.park_nt1(call, &gate);
-                Step::None
+            Ok(CallResponse::Pending) => CommandStep::None,
+            Ok(CallResponse::Deferred(deferred)) if call.first => {
+                self.defer_smb1(call, &deferred);
+                CommandStep::None
             }
-            Ok(Answer::Wait(_)) => {
+            Ok(CallResponse::Deferred(_)) => {
                 // The commands before it have been performed and must not be repeated.
                 out.truncate(at);
                 put_empty(out);
-                Step::Next(None, NtStatus::SHARING_VIOLATION)
+                CommandStep::Next(None, NtStatus::SHARING_VIOLATION)
             }
-            Ok(Answer::Never) => return Err(Broken),
+            Ok(CallResponse::Disconnect) => return Err(Broken),
             Err(status) => {
                 out.truncate(at);
                 put_empty(out);
-                Step::Next(None, status)
+                CommandStep::Next(None, status)
             }
         };
         out.scratch = body;
         Ok(step)
     }
 
-    /// Keeps a message until a gate opens, and answers it then from its start.
-    fn park_nt1(self: &Arc<Self>, call: &Nt1Call<'_>, gate: &Arc<Gate>) {
+    /// Keeps a message until it is released, and answers it then from its start.
+    fn defer_smb1(self: &Arc<Self>, call: &Smb1Call<'_>, deferred: &Arc<DeferredRequests>) {
         let Some(pending) = call.pending() else { return };
-        let parked = ParkedRequest {
-            connection: Arc::clone(self),
+        let connection: Arc<Self> = Arc::clone(self);
+        let request = DeferredRequest {
+            connection,
             messages: call.message.to_vec(),
             chain: Chain::default(),
             related: false,
             sealing: None,
             pending,
         };
-        gate.park(parked, !call.resumed);
+        deferred.defer(request, !call.resumed);
     }
 }
 
-impl Nt1Call<'_> {
+impl Smb1Call<'_> {
     /// A reply that is sent later, to this message.
     pub(super) fn pending(&self) -> Option<PendingReply> {
         let session = self.session.as_ref()?;
         let message_id = cancel_key(&self.header);
-        Some(PendingReply {
-            id: self.server.new_id(),
-            header: Smb2Header { message_id, ..Smb2Header::default() },
-            channel: Channel::of_session(session),
-            form: ReplyForm::Nt1(Nt1Reply::new(self.header, self.number, &self.state.signatures)),
-            // All of the message waits: no reply precedes its own.
-            frame: 0,
-            late: self.connection.late.clone(),
-            waiting: Arc::clone(&self.connection.waiting),
-        })
+        let header = Smb2Header { message_id, ..Smb2Header::default() };
+        let form = ReplyForm::Smb1(Smb1Reply::new(self.header, self.number, &self.state.signatures));
+        let channel = Channel::of_session(session);
+        // All of the message waits: no reply precedes its own.
+        Some(self.connection.pending_reply(self.server.new_id(), header, channel, form, 0))
     }
 
     /// `NT_CANCEL` (MS-CIFS 3.3.5.52): the request with the same ids is answered at once. It has no reply of its own.
@@ -237,15 +233,15 @@ impl Reply {
     }
 
     /// Writes the header, and signs.
-    fn finish(&self, call: &Nt1Call<'_>, status: NtStatus, out: &mut Replies) {
+    fn finish(&self, call: &Smb1Call<'_>, status: NtStatus, out: &mut Replies) {
         // The login that activates signatures has the number 0.
         let number = call.number.or(call.activates_signing.then_some(0));
         let mut encoded = std::mem::take(&mut out.scratch);
         encoded.clear();
         response_header(&call.header, status, number.is_some()).encode(&mut encoded);
         let message = out.tail(self.start);
-        if let Some(place) = message.get_mut(..HEADER_LEN) {
-            place.copy_from_slice(&encoded);
+        if let Some(location) = message.get_mut(..HEADER_LEN) {
+            location.copy_from_slice(&encoded);
         }
         call.state.signatures.sign(message, number);
         out.scratch = encoded;
@@ -253,7 +249,7 @@ impl Reply {
 }
 
 /// ECHO (MS-CIFS 3.3.5.32): as many replies as requested, up to a limit. It needs no session.
-fn echo(call: &Nt1Call<'_>, out: &mut Replies) -> Result<(), Broken> {
+fn echo(call: &Smb1Call<'_>, out: &mut Replies) -> Result<(), Broken> {
     let (block, _) = Message::block_at(call.message, HEADER_LEN).map_err(|_| Broken)?;
     let wanted = block.get::<sharebench_smb::nt1::path::Echo>().map(|echo| echo.count);
     let mut body = Vec::new();
@@ -280,6 +276,6 @@ fn echo(call: &Nt1Call<'_>, out: &mut Replies) -> Result<(), Broken> {
 }
 
 /// A state of a connection that has just negotiated SMB1.
-pub(super) fn new_state() -> Arc<Nt1State> {
+pub(super) fn new_state() -> Arc<Smb1State> {
     Arc::default()
 }

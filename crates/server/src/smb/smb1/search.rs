@@ -9,7 +9,7 @@ use sharebench_smb::nt1::trans2::{
 };
 use sharebench_smb::wire::listing::ListingClass;
 
-use super::call::{Nt1Call, Reached, put_empty};
+use super::call::{Reached, Smb1Call, put_empty};
 use super::create::share_path;
 use super::names::{excluded, split_pattern};
 use super::state::{Search, SearchProgress};
@@ -41,7 +41,7 @@ struct Limits {
     entries: u16,
 }
 
-impl Nt1Call<'_> {
+impl Smb1Call<'_> {
     /// `FIND_FIRST2`.
     pub(super) fn find_first(&self, request: &Transaction<'_>) -> Reached<Transacted> {
         let wanted = FindFirst::decode(request.parameters).map_err(malformed)?;
@@ -68,7 +68,7 @@ impl Nt1Call<'_> {
             pattern: pattern.to_owned(),
             excluded: excluded(wanted.attributes),
             progress: Mutex::new(SearchProgress {
-                listing: ListingState::of(pattern),
+                listing: ListingState::new(pattern),
                 last_name: String::new(),
             }),
             _charge: charge,
@@ -145,7 +145,7 @@ impl Nt1Call<'_> {
         if fold_case(&progress.last_name) == wanted {
             return Ok(());
         }
-        let mut listing = ListingState::of("*");
+        let mut listing = ListingState::new("*");
         let limits = PageLimits {
             class: ListingClass::Names,
             bytes: self.state.max_buffer(),

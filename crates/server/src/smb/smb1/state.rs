@@ -178,7 +178,7 @@ impl Table {
 ///
 /// Several messages of a connection may be processed at the same time; the lock is held for lookups only.
 #[derive(Default)]
-pub(in crate::smb) struct Nt1State {
+pub(in crate::smb) struct Smb1State {
     table: Mutex<Table>,
     pub(in crate::smb) signatures: Arc<Signatures>,
     /// The largest message that the client accepts, in bytes.
@@ -187,7 +187,7 @@ pub(in crate::smb) struct Nt1State {
     capabilities: AtomicU32,
 }
 
-impl Nt1State {
+impl Smb1State {
     pub(super) fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -3,8 +3,8 @@
 use sharebench_smb::NtStatus;
 use sharebench_smb::nt1::trans2::{Request, put_response, subcommand};
 
-use super::call::{Nt1Call, Reached};
-use crate::smb::session::call::Answer;
+use super::call::{Reached, Smb1Call};
+use crate::smb::session::call::CallResponse;
 use crate::smb::status::malformed;
 
 /// Bytes of a reply besides its data.
@@ -31,14 +31,14 @@ pub(super) struct Transacted {
 
 impl Transacted {
     /// A result of parameters that state that no extended attribute is wrong, and data.
-    pub(super) fn of(data: Vec<u8>) -> Self {
+    pub(super) fn new(data: Vec<u8>) -> Self {
         Self { parameters: vec![0; 2], data, cut: false }
     }
 }
 
-impl Nt1Call<'_> {
+impl Smb1Call<'_> {
     /// TRANSACTION2.
-    pub(super) fn transact(&mut self, body: &mut Vec<u8>) -> Reached<Answer> {
+    pub(super) fn transact(&mut self, body: &mut Vec<u8>) -> Reached<CallResponse> {
         let words: Request = self.words()?;
         // Transactions of several messages are for extended attributes and descriptors, which are not served.
         if words.total_parameters != words.parameters || words.total_data != words.data {
@@ -71,6 +71,6 @@ impl Nt1Call<'_> {
             found.cut = true;
         }
         put_response(&found.parameters, &found.data, self.reply_at, body);
-        Ok(Answer::Now(if found.cut { NtStatus::BUFFER_OVERFLOW } else { NtStatus::SUCCESS }))
+        Ok(CallResponse::Complete(if found.cut { NtStatus::BUFFER_OVERFLOW } else { NtStatus::SUCCESS }))
     }
 }

@@ -6,7 +6,7 @@ use sharebench_smb::nt1::session::{
     EXTENDED_RESPONSE, TreeConnectExtended, TreeConnectRequest, TreeConnectResponse,
 };
 
-use super::call::{Nt1Call, put_empty};
+use super::call::{Smb1Call, put_empty};
 use super::login::put_reply_text;
 use super::state::close_files;
 use crate::smb::files::create_disposition::{ALL_ACCESS, READ_ACCESS};
@@ -24,7 +24,7 @@ const DISK: &str = "A:";
 const PIPES: &str = "IPC";
 const ANY: &str = "?????";
 
-impl Nt1Call<'_> {
+impl Smb1Call<'_> {
     /// `TREE_CONNECT_ANDX`: the volume's share, or `IPC$`, which has no pipes.
     pub(super) fn connect_tree(&mut self, body: &mut Vec<u8>) -> Outcome<()> {
         let words: TreeConnectRequest = self.words()?;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::smb::transport::events::{Delivery, Notice};
+use crate::smb::transport::events::{ConnectionEvent, Notice};
 
 /// Breaks that wait for a client, from which on it is granted no further lease. Each lease that it holds breaks once, so that
 /// the number of messages in its queue is limited, also if it never reads them.
@@ -13,7 +13,7 @@ const MAX_UNDELIVERED: usize = 4096;
 
 struct OneConnection {
     number: u64,
-    late: UnboundedSender<Delivery>,
+    events: UnboundedSender<ConnectionEvent>,
     undelivered: Arc<AtomicUsize>,
 }
 
@@ -27,12 +27,12 @@ impl ClientConnections {
     }
 
     /// Adds a connection; false if there are `max` already.
-    pub(crate) fn add(&self, number: u64, late: UnboundedSender<Delivery>, max: usize) -> bool {
+    pub(crate) fn add(&self, number: u64, events: UnboundedSender<ConnectionEvent>, max: usize) -> bool {
         let mut all = self.all();
         if all.len() >= max {
             return false;
         }
-        all.push(OneConnection { number, late, undelivered: Arc::default() });
+        all.push(OneConnection { number, events, undelivered: Arc::default() });
         true
     }
 
@@ -55,9 +55,9 @@ impl ClientConnections {
         for one in self.all().iter() {
             let Some(frame) = unsent.take() else { break };
             let notice = Notice::new(frame, &one.undelivered);
-            match one.late.send(Delivery::Notification(notice)) {
+            match one.events.send(ConnectionEvent::Notification(notice)) {
                 Ok(()) => return true,
-                Err(error) => unsent = error.0.into_late(),
+                Err(error) => unsent = error.0.into_message(),
             }
         }
         false
@@ -74,14 +74,14 @@ mod tests {
     fn a_client_that_reads_no_messages_is_congested_until_it_does() {
         let client = ClientConnections::default();
         let (ended, _) = unbounded_channel();
-        let (late, mut done) = unbounded_channel();
-        assert!(client.add(1, ended, 2) && client.add(2, late.clone(), 2) && !client.add(3, late, 2));
+        let (events, mut done) = unbounded_channel();
+        assert!(client.add(1, ended, 2) && client.add(2, events.clone(), 2) && !client.add(3, events, 2));
         for nth in 0..MAX_UNDELIVERED {
             assert!(!client.is_congested(), "{nth}");
             assert!(client.notify(vec![7]), "over the second connection, because the first one has ended");
         }
         assert!(client.is_congested());
-        assert_eq!(done.try_recv().unwrap().into_late(), Some(vec![7]));
+        assert_eq!(done.try_recv().unwrap().into_message(), Some(vec![7]));
         assert!(!client.is_congested());
         assert!(!client.remove(1) && client.remove(2));
         assert!(!client.notify(Vec::new()));

@@ -14,7 +14,7 @@ use crate::common::sockets::send_within;
 use crate::smb::files::set_info::breaks_handles;
 use crate::smb::session::connection::Connection;
 use crate::smb::state::ServerState;
-use crate::smb::transport::events::Delivery;
+use crate::smb::transport::events::ConnectionEvent;
 use crate::smb::transport::frames::{Broken, Frames};
 use crate::smb::transport::jobs::{Arrival, JOBS, Job};
 use crate::smb::transport::replies::{REPLIES, Replies};
@@ -36,43 +36,43 @@ pub(crate) async fn serve(
     workers: Option<Arc<SmbWorkers>>,
 ) {
     let peer = stream.peer_addr().ok();
-    let Ok(mut serving) = Serving::new(stream, state, admission, workers) else { return };
-    if let Err(error) = serving.run().await {
+    let Ok(mut task) = ConnectionTask::new(stream, state, admission, workers) else { return };
+    if let Err(error) = task.run().await {
         tracing::debug!(?peer, %error, "SMB connection ended");
     }
 }
 
 /// A connection that is being served. Dropping it, also when the task is aborted, closes the files of the client.
-struct Serving {
+struct ConnectionTask {
     stream: TcpStream,
     connection: Arc<Connection>,
     workers: Option<Arc<SmbWorkers>>,
     frames: Frames,
-    back: UnboundedSender<Delivery>,
-    done: UnboundedReceiver<Delivery>,
+    back: UnboundedSender<ConnectionEvent>,
+    done: UnboundedReceiver<ConnectionEvent>,
     /// Numbers of the frames that workers process.
     in_flight: BTreeSet<u64>,
     /// Frames that were passed to workers.
     started: u64,
     /// The number of the last frame whose breaks precede the replies to all later ones; these begin once it is answered or waits.
     precedes: Option<u64>,
-    /// Late replies to requests of a frame whose other replies are not there yet, with its position.
-    early: Vec<(u64, Vec<u8>)>,
+    /// Replies to pending requests of a frame whose other replies are not there yet, with its position.
+    early_replies: Vec<(u64, Vec<u8>)>,
     /// What follows the replies to all frames up to a number.
-    held: VecDeque<(u64, Held)>,
+    deferred: VecDeque<(u64, DeferredAction)>,
     /// How many of them are CANCEL requests.
-    held_cancels: usize,
+    deferred_cancels: usize,
 }
 
 /// What follows the replies to the requests that are in progress.
-enum Held {
+enum DeferredAction {
     /// A message, with its prefix.
     Message(Vec<u8>),
     /// A CANCEL, which may concern one of these requests.
     Cancel(Header),
 }
 
-impl Drop for Serving {
+impl Drop for ConnectionTask {
     fn drop(&mut self) {
         match &self.workers {
             // A removal on close may wait for the volume.
@@ -82,7 +82,7 @@ impl Drop for Serving {
     }
 }
 
-impl Serving {
+impl ConnectionTask {
     fn new(
         stream: TcpStream,
         state: Arc<ServerState>,
@@ -103,9 +103,9 @@ impl Serving {
             in_flight: BTreeSet::new(),
             started: 0,
             precedes: None,
-            early: Vec::new(),
-            held: VecDeque::new(),
-            held_cancels: 0,
+            early_replies: Vec::new(),
+            deferred: VecDeque::new(),
+            deferred_cancels: 0,
         })
     }
 
@@ -115,7 +115,7 @@ impl Serving {
         loop {
             let has_capacity = self.has_capacity();
             tokio::select! {
-                Some(delivery) = self.done.recv() => self.deliver(delivery).await?,
+                Some(event) = self.done.recv() => self.handle_events(event).await?,
                 // Without capacity nothing is read: further requests wait in the socket, and TCP slows the client
                 // down.
                 more = self.frames.receive_within(&mut self.stream, io_timeout), if has_capacity => {
@@ -139,8 +139,8 @@ impl Serving {
             let arrival = Arrival { position: 0, signature_number: self.connection.note_arrival(frame) };
             self.connection.answer(frame, arrival, &mut out).map_err(broken)?;
             // What other requests have caused precedes the replies to the requests after this one.
-            while let Ok(delivery) = self.done.try_recv() {
-                if let Some(message) = delivery.into_late() {
+            while let Ok(event) = self.done.try_recv() {
+                if let Some(message) = event.into_message() {
                     out.put(&message);
                 }
             }
@@ -173,28 +173,28 @@ impl Serving {
             }
             job.arrival = Arrival { position: self.started, signature_number };
             self.in_flight.insert(self.started);
-            workers.push(WorkerTask::Answer(job, Arc::clone(&self.connection), self.back.clone()));
+            workers.push(WorkerTask::CallResponse(job, Arc::clone(&self.connection), self.back.clone()));
         }
         Ok(())
     }
 
     /// Sends replies and all others that are ready.
-    async fn deliver(&mut self, first: Delivery) -> io::Result<()> {
+    async fn handle_events(&mut self, first: ConnectionEvent) -> io::Result<()> {
         let mut out = REPLIES.with(BufferPool::take);
         let mut next = Some(first);
-        while let Some(delivery) = next {
-            match delivery {
-                Delivery::Late(frame, reply) if self.in_flight.contains(&frame) => {
-                    self.early.push((frame, reply));
+        while let Some(event) = next {
+            match event {
+                ConnectionEvent::PendingReply(frame, reply) if self.in_flight.contains(&frame) => {
+                    self.early_replies.push((frame, reply));
                 }
-                Delivery::Late(_, reply) => out.put(&reply),
-                Delivery::Notification(notice) => {
-                    self.held.push_back((self.started, Held::Message(notice.into_frame())));
+                ConnectionEvent::PendingReply(_, reply) => out.put(&reply),
+                ConnectionEvent::Notification(notice) => {
+                    self.deferred.push_back((self.started, DeferredAction::Message(notice.into_frame())));
                 }
-                Delivery::Cancel(header) => self.hold_cancel(header),
-                Delivery::Job(job) => self.deliver_job(job, &mut out).await?,
+                ConnectionEvent::Cancel(header) => self.defer_cancel(header),
+                ConnectionEvent::Job(job) => self.send_job(job, &mut out).await?,
             }
-            self.release_held(&mut out);
+            self.release_deferred(&mut out);
             next = self.done.try_recv().ok();
         }
         self.send(&mut out).await?;
@@ -203,28 +203,28 @@ impl Serving {
     }
 
     /// Keeps a CANCEL. There are never more than requests that they may concern: a client that sends others loses them.
-    fn hold_cancel(&mut self, header: Header) {
-        if self.held_cancels < self.connection.server.options.max_in_flight.max(1) {
-            self.held_cancels += 1;
-            self.held.push_back((self.started, Held::Cancel(header)));
+    fn defer_cancel(&mut self, header: Header) {
+        if self.deferred_cancels < self.connection.server.options.max_in_flight.max(1) {
+            self.deferred_cancels += 1;
+            self.deferred.push_back((self.started, DeferredAction::Cancel(header)));
         }
     }
 
     /// Appends the messages, and performs the cancellations, whose requests have been answered or wait.
-    fn release_held(&mut self, out: &mut Replies) {
+    fn release_deferred(&mut self, out: &mut Replies) {
         let oldest = self.in_flight.first().copied().unwrap_or(u64::MAX);
-        while let Some((_, held)) = self.held.pop_front_if(|(last, _)| *last < oldest) {
-            match held {
-                Held::Message(message) => out.put(&message),
-                Held::Cancel(header) => {
-                    self.held_cancels -= 1;
-                    self.connection.cancel_waiting(&header);
+        while let Some((_, deferred)) = self.deferred.pop_front_if(|(last, _)| *last < oldest) {
+            match deferred {
+                DeferredAction::Message(message) => out.put(&message),
+                DeferredAction::Cancel(header) => {
+                    self.deferred_cancels -= 1;
+                    self.connection.cancel_pending(&header);
                 }
             }
         }
     }
 
-    async fn deliver_job(&mut self, mut job: Job, out: &mut Replies) -> io::Result<()> {
+    async fn send_job(&mut self, mut job: Job, out: &mut Replies) -> io::Result<()> {
         self.in_flight.remove(&job.arrival.position);
         if job.broken {
             return Err(broken(Broken));
@@ -235,7 +235,7 @@ impl Serving {
         } else {
             out.put(&job.replies.to_vec());
         }
-        for (_, reply) in self.early.extract_if(.., |(frame, _)| *frame == job.arrival.position) {
+        for (_, reply) in self.early_replies.extract_if(.., |(frame, _)| *frame == job.arrival.position) {
             out.put(&reply);
         }
         JOBS.with(|pool| pool.give_back(job));
@@ -273,17 +273,17 @@ mod tests {
         let state =
             Arc::new(ServerState::new(Arc::new(MemoryVolume::new(1 << 20)), SmbServerOptions::default()));
         let admission = state.admissions.admit(peer.ip()).unwrap();
-        let mut serving = Serving::new(stream, state, admission, None).unwrap();
-        serving.in_flight.extend([1, 2]);
-        serving.deliver(Delivery::Late(1, b"early,".to_vec())).await.unwrap();
+        let mut task = ConnectionTask::new(stream, state, admission, None).unwrap();
+        task.in_flight.extend([1, 2]);
+        task.handle_events(ConnectionEvent::PendingReply(1, b"early,".to_vec())).await.unwrap();
         // Its other replies are sent already.
-        serving.deliver(Delivery::Late(3, b"late,".to_vec())).await.unwrap();
+        task.handle_events(ConnectionEvent::PendingReply(3, b"late,".to_vec())).await.unwrap();
         for (position, replies) in [(2, &b"second,"[..]), (1, b"first,")] {
             let mut job = Job { arrival: Arrival { position, signature_number: None }, ..Job::default() };
             job.replies.put(replies);
-            serving.deliver(Delivery::Job(job)).await.unwrap();
+            task.handle_events(ConnectionEvent::Job(job)).await.unwrap();
         }
-        drop(serving);
+        drop(task);
         let mut received = Vec::new();
         client.read_to_end(&mut received).await.unwrap();
         assert_eq!(received, b"late,second,first,early,");

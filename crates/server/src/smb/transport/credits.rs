@@ -24,8 +24,8 @@ impl CreditWindow {
     }
 
     fn bit(id: u64) -> (usize, u64) {
-        let place = id % MAX_CREDITS;
-        ((place / WORD_BITS) as usize, 1 << (place % WORD_BITS))
+        let location = id % MAX_CREDITS;
+        ((location / WORD_BITS) as usize, 1 << (location % WORD_BITS))
     }
 
     /// Uses the `charge` ids from `id` on; false if one of them was not granted, or was used before.

@@ -7,13 +7,13 @@ use sharebench_smb::wire::header::Header;
 
 use crate::smb::transport::jobs::Job;
 
-/// Replies for the task that serves a connection.
-pub(crate) enum Delivery {
+/// What the task of a connection has to do.
+pub(crate) enum ConnectionEvent {
     /// The replies to a frame that a worker processed.
     Job(Job),
-    /// A reply to a request that waited, with its prefix. The replies to the requests before it in its compound precede it, which are
+    /// A reply to a pending request, with its prefix. The replies to the requests before it in its compound precede it, which are
     /// those of the frame at this position: a client may wait for them in their order.
-    Late(u64, Vec<u8>),
+    PendingReply(u64, Vec<u8>),
     /// A message that no request caused, with its prefix. It follows the replies to the requests that are in progress,
     /// because it may concern a file that one of them opens.
     Notification(Notice),
@@ -22,11 +22,11 @@ pub(crate) enum Delivery {
     Cancel(Header),
 }
 
-impl Delivery {
+impl ConnectionEvent {
     /// The bytes of a message that was not sent.
-    pub(crate) fn into_late(self) -> Option<Vec<u8>> {
+    pub(crate) fn into_message(self) -> Option<Vec<u8>> {
         match self {
-            Self::Late(_, frame) => Some(frame),
+            Self::PendingReply(_, frame) => Some(frame),
             Self::Notification(notice) => Some(notice.into_frame()),
             Self::Job(_) | Self::Cancel(_) => None,
         }

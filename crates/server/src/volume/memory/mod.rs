@@ -14,7 +14,7 @@ use crate::system::machine_memory;
 use crate::volume::memory::budget::Budget;
 use crate::volume::memory::content::{Content, NumberMap, read_lock, write_lock};
 use crate::volume::memory::names::{Name, NamePair, Names};
-use crate::volume::memory::node::{Directory, Kind, Node};
+use crate::volume::memory::node::{Directory, Node, NodeKind};
 use crate::volume::name::{check_name, check_target};
 use crate::{
     Attributes, DirectoryEntry, DosAttributes, FileRange, ListedIn, NodeId, ROOT, SeekTarget, SetAttributes,
@@ -103,7 +103,7 @@ impl MemoryVolume {
             return;
         }
         let removed = write_lock(self.shard(node)).remove(&node.0);
-        if let Some(Kind::File(content)) = removed.as_ref().map(|node| &node.kind) {
+        if let Some(NodeKind::File(content)) = removed.as_ref().map(|node| &node.kind) {
             // Truncation cannot fail. A writer that still holds the node may charge it again; the charge for at most one
             // request then stays until the volume is dropped.
             let _ = content.set_size(0, &self.budget);
@@ -138,7 +138,7 @@ impl MemoryVolume {
         let node = make(id);
         node.place_in(directory);
         let node = self.add(node);
-        names.insert(name, id, matches!(node.kind, Kind::Directory(_)));
+        names.insert(name, id, matches!(node.kind, NodeKind::Directory(_)));
         drop(names);
         parent.touch();
         Ok(node.attributes())
@@ -196,7 +196,7 @@ impl MemoryVolume {
     fn unmark_removed(&self, name: Option<Name>) {
         let node = name.map(|name| self.node(name.node));
         if let Some(Ok(node)) = node
-            && let Kind::Directory(directory) = &node.kind
+            && let NodeKind::Directory(directory) = &node.kind
         {
             write_lock(&directory.names).removed = false;
         }
@@ -214,7 +214,7 @@ fn free_name(names: &Names, name: &str) -> VolumeResult<()> {
 
 fn new_directory(id: NodeId, parent: NodeId, mode: u32) -> Node {
     let directory = Directory { parent: AtomicU64::new(parent.0), names: RwLock::default() };
-    Node::new(id, Kind::Directory(directory), mode)
+    Node::new(id, NodeKind::Directory(directory), mode)
 }
 
 impl Volume for MemoryVolume {
@@ -256,7 +256,7 @@ impl Volume for MemoryVolume {
     }
 
     fn create(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {
-        self.insert(directory, name, |id| Node::new(id, Kind::File(Content::default()), mode))
+        self.insert(directory, name, |id| Node::new(id, NodeKind::File(Content::default()), mode))
     }
 
     fn make_directory(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {
@@ -416,7 +416,7 @@ impl Volume for MemoryVolume {
 
     fn make_link(&self, directory: NodeId, name: &str, target: &[u8]) -> VolumeResult<Attributes> {
         check_target(target)?;
-        self.insert(directory, name, |id| Node::new(id, Kind::Link(target.into()), 0o777))
+        self.insert(directory, name, |id| Node::new(id, NodeKind::Link(target.into()), 0o777))
     }
 
     fn read_link(&self, link: NodeId) -> VolumeResult<Vec<u8>> {
@@ -426,7 +426,7 @@ impl Volume for MemoryVolume {
     fn add_name(&self, file: NodeId, directory: NodeId, name: &str) -> VolumeResult<Attributes> {
         check_name(name)?;
         let node = self.node(file)?;
-        if matches!(node.kind, Kind::Directory(_)) {
+        if matches!(node.kind, NodeKind::Directory(_)) {
             return Err(VolumeError::IsDirectory);
         }
         let parent = self.node(directory)?;

@@ -66,7 +66,7 @@ const ELSEWHERE: u64 = 0;
 /// update its times. A node without a name stays valid for the calls that hold it, and is freed with the last one.
 pub(super) struct Node {
     pub(super) id: NodeId,
-    pub(super) kind: Kind,
+    pub(super) kind: NodeKind,
     mode: AtomicU32,
     uid: AtomicU32,
     gid: AtomicU32,
@@ -89,8 +89,8 @@ pub(super) struct Node {
     change: AtomicU64,
 }
 
-/// Kind of a node, with its content.
-pub(super) enum Kind {
+/// NodeKind of a node, with its content.
+pub(super) enum NodeKind {
     File(Content),
     Directory(Directory),
     /// A symbolic link with its target.
@@ -105,7 +105,7 @@ pub(super) struct Directory {
 
 impl Node {
     /// A new node with the current time in all four times.
-    pub(super) fn new(id: NodeId, kind: Kind, mode: u32) -> Self {
+    pub(super) fn new(id: NodeId, kind: NodeKind, mode: u32) -> Self {
         let now = SystemTime::now();
         Self {
             id,
@@ -139,7 +139,7 @@ impl Node {
 
     /// Records the directory of a new or moved node.
     pub(super) fn place_in(&self, directory: NodeId) {
-        if let Kind::Directory(known) = &self.kind {
+        if let NodeKind::Directory(known) = &self.kind {
             known.parent.store(directory.0, Ordering::Relaxed);
             return;
         }
@@ -152,7 +152,7 @@ impl Node {
 
     /// The directories whose listings show the node.
     pub(super) fn listed_in(&self) -> ListedIn {
-        if let Kind::Directory(known) = &self.kind {
+        if let NodeKind::Directory(known) = &self.kind {
             return ListedIn::Directory(NodeId(known.parent.load(Ordering::Relaxed)));
         }
         match self.home.load(Ordering::Acquire) {
@@ -175,25 +175,25 @@ impl Node {
     /// The directory, or [`VolumeError::NotDirectory`].
     pub(super) fn directory(&self) -> VolumeResult<&Directory> {
         match &self.kind {
-            Kind::Directory(directory) => Ok(directory),
-            Kind::File(_) | Kind::Link(_) => Err(VolumeError::NotDirectory),
+            NodeKind::Directory(directory) => Ok(directory),
+            NodeKind::File(_) | NodeKind::Link(_) => Err(VolumeError::NotDirectory),
         }
     }
 
     /// The file's bytes, or [`VolumeError::IsDirectory`].
     pub(super) fn content(&self) -> VolumeResult<&Content> {
         match &self.kind {
-            Kind::File(content) => Ok(content),
-            Kind::Directory(_) => Err(VolumeError::IsDirectory),
-            Kind::Link(_) => Err(VolumeError::IsLink),
+            NodeKind::File(content) => Ok(content),
+            NodeKind::Directory(_) => Err(VolumeError::IsDirectory),
+            NodeKind::Link(_) => Err(VolumeError::IsLink),
         }
     }
 
     /// The target of a link; an error for other nodes.
     pub(super) fn target(&self) -> VolumeResult<&[u8]> {
         match &self.kind {
-            Kind::Link(target) => Ok(target),
-            Kind::File(_) | Kind::Directory(_) => Err(VolumeError::BadName),
+            NodeKind::Link(target) => Ok(target),
+            NodeKind::File(_) | NodeKind::Directory(_) => Err(VolumeError::BadName),
         }
     }
 
@@ -249,9 +249,9 @@ impl Node {
         let change = self.change.load(Ordering::Acquire);
         let names = self.names.load(Ordering::Relaxed);
         let (directory, size, allocated, links) = match &self.kind {
-            Kind::File(content) => (false, content.size(), content.charged(), names),
-            Kind::Link(target) => (false, target.len() as u64, 0, names),
-            Kind::Directory(directory) => {
+            NodeKind::File(content) => (false, content.size(), content.charged(), names),
+            NodeKind::Link(target) => (false, target.len() as u64, 0, names),
+            NodeKind::Directory(directory) => {
                 let names = read_lock(&directory.names);
                 (true, 0, 0, names.subdirectories().saturating_add(2))
             }
@@ -260,7 +260,7 @@ impl Node {
             node: self.id,
             file_id: self.id.0,
             directory,
-            link: matches!(self.kind, Kind::Link(_)),
+            link: matches!(self.kind, NodeKind::Link(_)),
             size,
             allocated,
             mode: self.mode.load(Ordering::Relaxed),

@@ -3,7 +3,7 @@
 use crate::volume::memory::MemoryVolume;
 use crate::volume::memory::NODE_BYTES;
 use crate::volume::memory::content::{Content, read_lock, write_lock};
-use crate::volume::memory::node::{Kind, Node};
+use crate::volume::memory::node::{Node, NodeKind};
 use crate::volume::name::fold_case;
 use crate::{Attributes, NodeId, VolumeError, VolumeResult};
 
@@ -37,7 +37,7 @@ impl MemoryVolume {
             return Err(VolumeError::NoSpace);
         }
         self.budget.take(NODE_BYTES)?;
-        let stream = self.add(Node::new(self.new_number(), Kind::File(Content::default()), MODE));
+        let stream = self.add(Node::new(self.new_number(), NodeKind::File(Content::default()), MODE));
         streams.push((name.to_owned(), stream.id));
         drop(streams);
         node.note_change();

@@ -218,7 +218,7 @@ impl StateTable {
         let owner: Arc<[u8]> = owner.into();
         let lockers: Vec<(NodeId, u64)> = tables.owned.of_owner(client, true, &owner).collect();
         let held = |(node, number): &(NodeId, u64)| {
-            tables.files.get(node).is_some_and(|file| file.locks.holds(*number))
+            tables.files.get(node).is_some_and(|file| file.locks.is_held_by(*number))
         };
         if lockers.iter().any(held) {
             return Err(Nfs4Status::LocksHeld);
@@ -241,7 +241,7 @@ impl StateTable {
         match entry.kind {
             StateKind::Open(_) | StateKind::Delegation { .. } => return Err(Nfs4Status::LocksHeld),
             StateKind::Lock { .. } => {
-                if tables.files.get(&node).is_some_and(|file| file.locks.holds(number)) {
+                if tables.files.get(&node).is_some_and(|file| file.locks.is_held_by(number)) {
                     return Err(Nfs4Status::LocksHeld);
                 }
             }

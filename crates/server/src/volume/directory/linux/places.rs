@@ -16,7 +16,7 @@ pub(super) struct NodeName {
 
 /// The table of all files seen so far. It grows by about 200 bytes per file, because a client may return any number
 /// that it has received.
-pub(super) struct Places(RwLock<Table>);
+pub(super) struct NodeLocations(RwLock<Table>);
 
 struct Table {
     by_identity: HashMap<Identity, NodeId>,
@@ -41,7 +41,7 @@ impl Table {
 /// Maximum number of further names that are kept of a file.
 const MAX_OTHER_NAMES: usize = 8;
 
-impl Places {
+impl NodeLocations {
     /// A table with only the root.
     pub(super) fn new(root: Identity) -> Self {
         let place = NodeName { identity: root, parent: ROOT, name: Arc::from("") };

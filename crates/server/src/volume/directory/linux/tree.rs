@@ -15,7 +15,7 @@ use crate::volume::directory::linux::folded_names::FoldedNames;
 use crate::volume::directory::linux::names::{Listings, Which};
 use crate::volume::directory::linux::open_files::{OpenFiles, OpenNode};
 use crate::volume::directory::linux::persistent::Scan;
-use crate::volume::directory::linux::places::{NodeName, Places};
+use crate::volume::directory::linux::places::{NodeLocations, NodeName};
 use crate::volume::directory::linux::status::attributes;
 use crate::volume::directory::linux::streams::{Streams, is_stream};
 use crate::{Attributes, DosAttributes, ListedIn, NodeId, ROOT, VolumeError, VolumeResult};
@@ -24,7 +24,7 @@ use crate::{Attributes, DosAttributes, ListedIn, NodeId, ROOT, VolumeError, Volu
 pub(super) struct Tree {
     pub(super) root: Arc<OpenNode>,
     root_status: Status,
-    pub(super) places: Places,
+    pub(super) places: NodeLocations,
     pub(super) open_files: OpenFiles,
     pub(super) listings: Listings,
     pub(super) folded_names: FoldedNames,
@@ -46,7 +46,7 @@ impl Tree {
         let root = OpenNode::new(fd, true, false);
         let root_status = Status::of(root.fd()).map_err(volume_error)?;
         Ok(Self {
-            places: Places::new(root_status.identity),
+            places: NodeLocations::new(root_status.identity),
             root,
             root_status,
             open_files: OpenFiles::new(options.open_files),

@@ -4,7 +4,7 @@ use crate::NodeId;
 
 /// Directory and name of an open file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct FileLocation {
     pub(crate) directory: NodeId,
     /// Empty for the root.
     pub(crate) name: String,
@@ -15,42 +15,42 @@ pub(crate) struct Place {
 }
 
 /// The places of the opens of a file. One of them is chosen: that of the first open, or of the one that requests the removal.
-pub(crate) struct Places {
-    chosen: Place,
+pub(crate) struct FileLocations {
+    chosen: FileLocation,
     /// Those of opens by another name.
-    others: Vec<(u64, Place)>,
+    others: Vec<(u64, FileLocation)>,
 }
 
-impl Places {
-    pub(crate) fn new(first: &Place) -> Self {
+impl FileLocations {
+    pub(crate) fn new(first: &FileLocation) -> Self {
         Self { chosen: first.clone(), others: Vec::new() }
     }
 
-    pub(crate) fn chosen(&self) -> &Place {
+    pub(crate) fn chosen(&self) -> &FileLocation {
         &self.chosen
     }
 
     /// The places of all names by which the file is open.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Place> {
-        std::iter::once(&self.chosen).chain(self.others.iter().map(|(_, place)| place))
+    pub(crate) fn all(&self) -> impl Iterator<Item = &FileLocation> {
+        std::iter::once(&self.chosen).chain(self.others.iter().map(|(_, location)| location))
     }
 
     /// The place of an open.
-    pub(crate) fn of(&self, open: u64) -> &Place {
+    pub(crate) fn of_open(&self, open: u64) -> &FileLocation {
         let other = self.others.iter().find(|(id, _)| *id == open);
-        other.map_or(&self.chosen, |(_, place)| place)
+        other.map_or(&self.chosen, |(_, location)| location)
     }
 
     /// The place of an open, to change it.
-    pub(crate) fn of_mut(&mut self, open: u64) -> &mut Place {
+    pub(crate) fn of_open_mut(&mut self, open: u64) -> &mut FileLocation {
         let other = self.others.iter_mut().find(|(id, _)| *id == open);
-        other.map_or(&mut self.chosen, |(_, place)| place)
+        other.map_or(&mut self.chosen, |(_, location)| location)
     }
 
     /// Adds an open.
-    pub(crate) fn add(&mut self, open: u64, place: &Place) {
-        if (self.chosen.directory, &self.chosen.name) != (place.directory, &place.name) {
-            self.others.push((open, place.clone()));
+    pub(crate) fn add(&mut self, open: u64, location: &FileLocation) {
+        if (self.chosen.directory, &self.chosen.name) != (location.directory, &location.name) {
+            self.others.push((open, location.clone()));
         }
     }
 
@@ -61,6 +61,6 @@ impl Places {
 
     /// Chooses the place of an open.
     pub(crate) fn choose(&mut self, open: u64) {
-        self.chosen = self.of(open).clone();
+        self.chosen = self.of_open(open).clone();
     }
 }
