@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_nfs::xdr::XdrError;
+use sharebench_nfs::xdr::{Writer, XdrError};
 use sharebench_tls::Stream;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -47,12 +47,17 @@ pub(crate) async fn serve(
     let (way_back, callbacks) = Peer::new();
     let connection = ClosingPeer(way_back);
     let ended = async {
-        let Some(opened) = open(stream, &state, &connection.0).await? else { return Ok(()) };
+        let Some((stream, frames)) = open(stream, &state, &connection.0).await? else { return Ok(()) };
+        let link = ClientLink { stream, frames, callbacks, io_timeout: state.options.io_timeout };
+        let peer = &connection.0;
         match workers {
-            None => serve_inline(opened, &state, &admission, (&connection.0, callbacks)).await,
+            None => serve_inline(link, &state, &admission, peer).await,
             Some(workers) => {
-                let way_back = (Arc::clone(&connection.0), callbacks);
-                WorkerConnection::new(opened, state, admission, workers, way_back).serve().await
+                let (back, done) = unbounded_channel();
+                let peer = Arc::clone(peer);
+                let connection =
+                    WorkerConnection { link, state, admission, workers, back, done, in_flight: 0, peer };
+                connection.serve().await
             }
         }
     };
@@ -70,99 +75,93 @@ impl Drop for ClosingPeer {
     }
 }
 
+/// What a connection exchanges with its client: calls, replies, and the callbacks of the server.
+struct ClientLink {
+    stream: Stream,
+    frames: Frames,
+    callbacks: Callbacks,
+    io_timeout: Duration,
+}
+
+impl ClientLink {
+    /// Receives from the client, and sends the callbacks that are due meanwhile; false at the end of the stream.
+    async fn receive(&mut self) -> io::Result<bool> {
+        loop {
+            let callback = tokio::select! {
+                biased;
+                received = self.frames.receive_within(&mut self.stream, self.io_timeout) => return received,
+                Some(callback) = self.callbacks.recv() => callback,
+            };
+            self.send_callback(&callback).await?;
+        }
+    }
+
+    /// Sends a callback of the server.
+    async fn send_callback(&mut self, callback: &[u8]) -> io::Result<()> {
+        let mut out = REPLIES.with(BufferPool::take);
+        out.raw(callback);
+        self.send(&mut out).await?;
+        REPLIES.with(|pool| pool.give_back(out));
+        Ok(())
+    }
+
+    /// Sends replies; an error if the client does not receive them in time.
+    async fn send(&mut self, out: &mut Writer) -> io::Result<()> {
+        send(&mut self.stream, out, self.io_timeout).await
+    }
+}
+
 async fn serve_inline(
-    (mut stream, mut frames): (Stream, Frames),
+    mut link: ClientLink,
     state: &ServerState,
     admission: &Admission,
-    (peer, mut callbacks): (&Arc<Peer>, Callbacks),
+    peer: &Arc<Peer>,
 ) -> io::Result<()> {
-    let io_timeout = state.options.io_timeout;
     loop {
         let mut out = REPLIES.with(BufferPool::take);
-        while let Some(frame) = frames.next()? {
+        while let Some(frame) = link.frames.next()? {
             let record = match &frame {
-                Frame::Buffered(range) => &frames.bytes()[range.clone()],
+                Frame::Buffered(range) => &link.frames.bytes()[range.clone()],
                 Frame::Reassembled(record) => record,
             };
             state.answer(peer, record, &mut out).map_err(garbage)?;
             note_call(admission);
             // A client that sends many calls at once must not make the server hold all of their replies.
             if out.len() >= SEND_BYTES {
-                send(&mut stream, &mut out, io_timeout).await?;
+                link.send(&mut out).await?;
             }
         }
-        send(&mut stream, &mut out, io_timeout).await?;
+        link.send(&mut out).await?;
         REPLIES.with(|pool| pool.give_back(out));
-        if !receive(&mut stream, &mut frames, &mut callbacks, io_timeout).await? {
+        if !link.receive().await? {
             return Ok(());
         }
     }
 }
 
-/// Receives from the client, and sends the callbacks that are due meanwhile; false at the end of the stream.
-async fn receive(
-    stream: &mut Stream,
-    frames: &mut Frames,
-    callbacks: &mut Callbacks,
-    io_timeout: Duration,
-) -> io::Result<bool> {
-    loop {
-        let callback = tokio::select! {
-            biased;
-            received = frames.receive_within(stream, io_timeout) => return received,
-            Some(callback) = callbacks.recv() => callback,
-        };
-        send_callback(stream, &callback, io_timeout).await?;
-    }
-}
-
-/// Sends a callback of the server.
-async fn send_callback(stream: &mut Stream, callback: &[u8], io_timeout: Duration) -> io::Result<()> {
-    let mut out = REPLIES.with(BufferPool::take);
-    out.raw(callback);
-    send(stream, &mut out, io_timeout).await?;
-    REPLIES.with(|pool| pool.give_back(out));
-    Ok(())
-}
-
 /// A connection whose calls run on workers.
 struct WorkerConnection {
-    stream: Stream,
+    link: ClientLink,
     state: Arc<ServerState>,
     admission: Admission,
     workers: Arc<NfsWorkers>,
-    frames: Frames,
     back: UnboundedSender<Job>,
     done: UnboundedReceiver<Job>,
     in_flight: usize,
     peer: Arc<Peer>,
-    callbacks: Callbacks,
 }
 
 impl WorkerConnection {
-    fn new(
-        (stream, frames): (Stream, Frames),
-        state: Arc<ServerState>,
-        admission: Admission,
-        workers: Arc<NfsWorkers>,
-        (peer, callbacks): (Arc<Peer>, Callbacks),
-    ) -> Self {
-        let (back, done) = unbounded_channel();
-        Self { stream, state, admission, workers, frames, back, done, in_flight: 0, peer, callbacks }
-    }
-
     async fn serve(mut self) -> io::Result<()> {
         loop {
             self.start_calls()?;
             let has_capacity = self.in_flight < self.state.options.max_in_flight.max(1);
             tokio::select! {
                 Some(job) = self.done.recv() => self.send_replies(job).await?,
-                Some(callback) = self.callbacks.recv() => {
-                    send_callback(&mut self.stream, &callback, self.state.options.io_timeout).await?;
-                }
+                Some(callback) = self.link.callbacks.recv() => self.link.send_callback(&callback).await?,
                 // Without capacity nothing is read: further calls wait in the socket, and TCP slows the client
                 // down.
-                more = self.frames.receive_within(&mut self.stream, self.state.options.io_timeout), if has_capacity => {
+                more = self.link.frames.receive_within(&mut self.link.stream, self.link.io_timeout), if has_capacity => {
                     if !more? {
                         return self.finish().await;
                     }
@@ -183,10 +182,10 @@ impl WorkerConnection {
 
     fn start_calls(&mut self) -> io::Result<()> {
         while self.in_flight < self.state.options.max_in_flight.max(1) {
-            let Some(frame) = self.frames.next()? else { break };
+            let Some(frame) = self.link.frames.next()? else { break };
             let mut job = JOBS.with(BufferPool::take);
             job.record = match frame {
-                Frame::Buffered(range) => self.frames.move_record(range, &mut job.call),
+                Frame::Buffered(range) => self.link.frames.move_record(range, &mut job.call),
                 Frame::Reassembled(record) => {
                     job.call = record;
                     0..job.call.len()
@@ -201,27 +200,24 @@ impl WorkerConnection {
 
     /// Sends a reply and all others that are ready.
     async fn send_replies(&mut self, first: Job) -> io::Result<()> {
-        let io_timeout = self.state.options.io_timeout;
         let mut out = REPLIES.with(BufferPool::take);
         let mut next = Some(first);
         while let Some(mut job) = next {
             self.in_flight -= 1;
-            if !job.garbage {
-                note_call(&self.admission);
-            }
             if job.garbage {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "not an RPC call"));
             }
+            note_call(&self.admission);
             if job.reply.len() >= LARGE_REPLY_BYTES {
-                send(&mut self.stream, &mut out, io_timeout).await?;
-                send(&mut self.stream, &mut job.reply, io_timeout).await?;
+                self.link.send(&mut out).await?;
+                self.link.send(&mut job.reply).await?;
             } else {
                 out.raw(job.reply.as_slice());
             }
             JOBS.with(|pool| pool.give_back(job));
             next = self.done.try_recv().ok();
         }
-        send(&mut self.stream, &mut out, io_timeout).await?;
+        self.link.send(&mut out).await?;
         REPLIES.with(|pool| pool.give_back(out));
         Ok(())
     }

@@ -92,7 +92,7 @@ impl Compound<'_> {
         let attributes = self.server.attributes_of(object)?;
         let space = self.server.space_for(args.wanted)?;
         let described = Described { attributes: &attributes, object, space };
-        self.server.put_wanted(out, (self.minor_version, args.wanted), &described);
+        self.server.put_wanted(out, self.minor_version, args.wanted, &described);
         Ok(())
     }
 
@@ -113,7 +113,7 @@ impl Compound<'_> {
         let space = self.server.space_for(wanted)?;
         let mut actual = Writer::default();
         let described = Described { attributes: &attributes, object, space };
-        self.server.put_wanted(&mut actual, (self.minor_version, wanted), &described);
+        self.server.put_wanted(&mut actual, self.minor_version, wanted, &described);
         match (actual.as_slice() == claimed, equal) {
             (true, true) | (false, false) => Ok(()),
             (true, false) => Err(Nfs4Status::Same.into()),

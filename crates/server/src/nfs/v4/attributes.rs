@@ -102,10 +102,11 @@ impl ServerState {
     pub(super) fn put_wanted(
         &self,
         out: &mut Writer,
-        (minor_version, wanted): (u32, Bitmap),
+        minor_version: u32,
+        wanted: Bitmap,
         described: &Described<'_>,
     ) {
-        self.with_attributes((minor_version, wanted), described, |attributes| {
+        self.with_attributes(minor_version, wanted, described, |attributes| {
             attributes.put_masked(wanted, out);
         });
     }
@@ -113,7 +114,8 @@ impl ServerState {
     /// Passes the wanted attributes of an object to `use_them`.
     pub(super) fn with_attributes(
         &self,
-        (minor_version, wanted): (u32, Bitmap),
+        minor_version: u32,
+        wanted: Bitmap,
         described: &Described<'_>,
         use_them: impl FnOnce(&WireAttributes<'_>),
     ) {

@@ -1,6 +1,7 @@
 //! Operations of minor version 0: client ids, and the sequences of owners (RFC 7530, 9.1 and 16.29 to 16.37).
 
 use sharebench_nfs::v4::client_id::{ClientIdConfirm, Renew, SetClientId};
+use sharebench_nfs::v4::data::StateId;
 use sharebench_nfs::v4::item::Item;
 use sharebench_nfs::v4::lock::ReleaseLockOwner;
 use sharebench_nfs::v4::operation::Operation;
@@ -86,6 +87,20 @@ impl Compound<'_> {
         let reply = OwnerReply { operation: call.operation as u32, bytes, node };
         owner.record(call.sequence, status, reply, sequence.budget());
         result
+    }
+
+    /// As [`Self::in_sequence`], for the owner of an open.
+    pub(super) fn in_open_sequence(
+        &mut self,
+        state: &StateId,
+        operation: Operation,
+        sequence: u32,
+        out: &mut Writer,
+        execute: impl FnOnce(&mut Self, &mut Writer, &mut OwnerState) -> OpResult,
+    ) -> OpResult {
+        let (client, owner, _) = self.v4().state.owner_of(state, self.minor_version)?;
+        let call = OwnerCall { client, owner: &owner, of_locks: false, operation, sequence };
+        self.in_sequence(call, out, execute)
     }
 
     fn repeat(&mut self, reply: &OwnerReply, out: &mut Writer) -> OpResult {

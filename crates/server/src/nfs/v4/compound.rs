@@ -133,7 +133,7 @@ impl<'a> Compound<'a> {
                 None => Err(Nfs4Status::OpIllegal.into()),
             };
             self.position += 1;
-            self.settle(result, out, (at + 8, start))?;
+            self.settle(result, out, at + 8, start)?;
             if self.repeated.is_some() {
                 break;
             }
@@ -146,7 +146,8 @@ impl<'a> Compound<'a> {
         &self,
         result: OpResult,
         out: &mut Writer,
-        (body, start): (usize, usize),
+        body: usize,
+        start: usize,
     ) -> Result<(), Nfs4Status> {
         let result = result.and_then(|()| self.check_reply_size(out.len() - start));
         let Err(error) = result else { return Ok(()) };

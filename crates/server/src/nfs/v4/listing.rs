@@ -86,7 +86,7 @@ impl Compound<'_> {
             return Ok(true);
         };
         let attributes = self.server.attributes_of(object)?;
-        Ok(self.put_entry(out, page, (name, FIRST_COOKIE + 1), (&attributes, object)))
+        Ok(self.put_entry(out, page, name, FIRST_COOKIE + 1, &attributes, object))
     }
 
     /// Appends entries until the page is full or the directory ends; true at its end.
@@ -105,7 +105,7 @@ impl Compound<'_> {
             for DirectoryEntry { name, attributes, cookie } in &batch {
                 let object = FileObject::Node(attributes.node);
                 let shifted = cookie.saturating_add(FIRST_COOKIE);
-                if !self.put_entry(out, page, (name, shifted), (attributes, object)) {
+                if !self.put_entry(out, page, name, shifted, attributes, object) {
                     return Ok(false);
                 }
             }
@@ -117,15 +117,17 @@ impl Compound<'_> {
         &self,
         out: &mut Writer,
         page: &mut Page,
-        (name, cookie): (&str, u64),
-        (attributes, object): (&Attributes, FileObject),
+        name: &str,
+        cookie: u64,
+        attributes: &Attributes,
+        object: FileObject,
     ) -> bool {
         let at = out.len();
         out.boolean(true);
         out.u64(cookie);
         out.opaque(name.as_bytes());
         let described = Described { attributes, object, space: page.space };
-        self.server.put_wanted(out, (self.minor_version, page.wanted), &described);
+        self.server.put_wanted(out, self.minor_version, page.wanted, &described);
         if out.len() > page.limit {
             out.truncate(at);
             return false;

@@ -64,7 +64,7 @@ impl Compound<'_> {
             let locked = match &args.locker {
                 Locker::New(locker) => {
                     let owner = Arc::from(locker.owner.owner.0);
-                    this.lock_as_new(client, &owner, (&state, locker.lock_sequence), wanted)?
+                    this.lock_as_new(client, &owner, &state, locker.lock_sequence, wanted)?
                 }
                 Locker::Known(_) => state_table.lock_as_known(&state, this.caller(), wanted)?,
             };
@@ -89,7 +89,8 @@ impl Compound<'_> {
         &self,
         client: u64,
         owner: &Arc<[u8]>,
-        (open, sequence): (&StateId, u32),
+        open: &StateId,
+        sequence: u32,
         wanted: WantedLock,
     ) -> Result<Locked, Nfs4Status> {
         let state = &self.v4().state;
@@ -136,15 +137,10 @@ impl Compound<'_> {
         if !of_locks {
             return Err(Nfs4Status::BadStateid.into());
         }
-        let call = OwnerCall {
-            client,
-            owner: &owner,
-            of_locks,
-            operation: Operation::LockU,
-            sequence: args.sequence,
-        };
+        let sequence = args.sequence;
+        let call = OwnerCall { client, owner: &owner, of_locks, operation: Operation::LockU, sequence };
         self.in_sequence(call, out, |this, out, _| {
-            let state = this.v4().state.unlock(&state, this.caller(), (node, range))?;
+            let state = this.v4().state.unlock(&state, this.caller(), node, range)?;
             state.put(out);
             this.current_state = Some(state);
             this.v4().notify_waiters(&this.server.handles, node);

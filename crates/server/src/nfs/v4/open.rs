@@ -181,11 +181,11 @@ impl Compound<'_> {
             OpenHow::Existing => existing(self.volume().lookup(directory, name).map_err(of_name)?),
             OpenHow::Unchecked(set) | OpenHow::Guarded(set) => {
                 let guarded = matches!(how, OpenHow::Guarded(_));
-                self.create_file((directory, name), set, None, guarded)?
+                self.create_file(directory, name, set, None, guarded)?
             }
             OpenHow::Exclusive(verifier) => {
                 let set = WireSetAttributes::default();
-                self.create_file((directory, name), &set, Some(*verifier), true)?
+                self.create_file(directory, name, &set, Some(*verifier), true)?
             }
             OpenHow::ExclusiveWith(create) => {
                 if self.minor_version == 0 {
@@ -194,7 +194,7 @@ impl Compound<'_> {
                 if create.attributes.accessed.is_some() || create.attributes.modified.is_some() {
                     return Err(Nfs4Status::Inval.into());
                 }
-                self.create_file((directory, name), &create.attributes, Some(create.verifier), true)?
+                self.create_file(directory, name, &create.attributes, Some(create.verifier), true)?
             }
         };
         found.change = (before, self.directory_change(directory)?);
@@ -203,7 +203,8 @@ impl Compound<'_> {
 
     fn create_file(
         &self,
-        (directory, name): (NodeId, &str),
+        directory: NodeId,
+        name: &str,
         set: &WireSetAttributes<'_>,
         verifier: Option<[u8; 8]>,
         guarded: bool,
@@ -256,15 +257,7 @@ impl Compound<'_> {
     pub(super) fn confirm_open(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = OpenConfirm::get(call)?;
         self.file()?;
-        let (client, owner, _) = self.v4().state.owner_of(&args.state, self.minor_version)?;
-        let call = OwnerCall {
-            client,
-            owner: &owner,
-            of_locks: false,
-            operation: Operation::OpenConfirm,
-            sequence: args.sequence,
-        };
-        self.in_sequence(call, out, |this, out, owner| {
+        self.in_open_sequence(&args.state, Operation::OpenConfirm, args.sequence, out, |this, out, owner| {
             this.v4().state.confirm_open(&args.state, this.caller())?.put(out);
             owner.confirmed = true;
             Ok(())
@@ -276,18 +269,10 @@ impl Compound<'_> {
         let args = OpenDowngrade::get(call)?;
         let node = self.file()?;
         let state = self.state(args.state)?;
-        let (client, owner, _) = self.v4().state.owner_of(&state, self.minor_version)?;
-        let call = OwnerCall {
-            client,
-            owner: &owner,
-            of_locks: false,
-            operation: Operation::OpenDowngrade,
-            sequence: args.sequence,
-        };
-        self.in_sequence(call, out, |this, out, _| {
+        self.in_open_sequence(&state, Operation::OpenDowngrade, args.sequence, out, |this, out, _| {
             this.check_file(&state, node)?;
             let access = args.access & !WANT_DELEGATION_MASK;
-            let state = this.v4().state.downgrade(&state, this.caller(), (access, args.deny))?;
+            let state = this.v4().state.downgrade(&state, this.caller(), access, args.deny)?;
             state.put(out);
             this.current_state = Some(state);
             Ok(())
@@ -299,15 +284,7 @@ impl Compound<'_> {
         let args = Close::get(call)?;
         let node = self.file()?;
         let state = self.state(args.state)?;
-        let (client, owner, _) = self.v4().state.owner_of(&state, self.minor_version)?;
-        let call = OwnerCall {
-            client,
-            owner: &owner,
-            of_locks: false,
-            operation: Operation::Close,
-            sequence: args.sequence,
-        };
-        self.in_sequence(call, out, |this, out, _| {
+        self.in_open_sequence(&state, Operation::Close, args.sequence, out, |this, out, _| {
             this.check_file(&state, node)?;
             let (mut closed, unlocked) = this.v4().state.close(&state, this.caller())?;
             if this.minor_version > 0 {

@@ -26,7 +26,7 @@ impl Compound<'_> {
     /// Checks that a state id allows access to a file, and that a change waits for delegations.
     fn check(&self, state: StateId, node: NodeId, writes: bool) -> Result<(), Nfs4Status> {
         let state = self.state(state)?;
-        let client = self.v4().state.check_io(&state, self.caller(), (node, writes))?;
+        let client = self.v4().state.check_io(&state, self.caller(), node, writes)?;
         if writes { self.v4().recall_conflicts(&self.server.handles, client, node) } else { Ok(()) }
     }
 

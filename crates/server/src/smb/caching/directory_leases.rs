@@ -34,7 +34,7 @@ impl OpenFile {
     pub(crate) fn note_change(&self, files: &OpenFiles, changed: u32) {
         if !files.watches.is_empty() || !files.listings.is_empty() {
             let location = self.location();
-            files.note_location(&location, (Action::Modified, changed), self.parent.lease);
+            files.note_location(&location, Action::Modified, changed, self.parent.lease);
         }
     }
 
@@ -55,7 +55,8 @@ impl OpenFiles {
     pub(crate) fn note_location(
         &self,
         location: &FileLocation,
-        (action, kind): (Action, u32),
+        action: Action,
+        kind: u32,
         named: Option<LeaseId>,
     ) {
         self.watches.note_location(location, action, kind);

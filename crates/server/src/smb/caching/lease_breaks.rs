@@ -128,7 +128,7 @@ impl Grant {
             self.state = 0;
             return;
         }
-        self.breaking = Some(Break::new(file, (to, to)));
+        self.breaking = Some(Break::new(file, to, to));
     }
 
     /// Ends a break with the state that the client keeps. A further break follows if other opens need more.
@@ -150,7 +150,7 @@ impl Grant {
         // The number of changes stays, as on Windows.
         self.notify(to);
         if waits {
-            self.breaking = Some(Break::new(file, (to, required)));
+            self.breaking = Some(Break::new(file, to, required));
         } else {
             self.state = 0;
             self.breaking = None;
@@ -249,7 +249,7 @@ impl File {
 
 impl Break {
     /// A break that has been sent, with the state in the notification and the one that other opens need.
-    fn new(file: &Arc<File>, (requested, required): (u32, u32)) -> Self {
+    fn new(file: &Arc<File>, requested: u32, required: u32) -> Self {
         let number = file.next_break();
         let timer = file.time_out_break(number);
         Self { requested, required, deferred: Arc::default(), number, _timer: timer }

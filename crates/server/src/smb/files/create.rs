@@ -1,7 +1,6 @@
 //! CREATE and CLOSE (MS-SMB2 3.3.5.9, 3.3.5.10).
 
-use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::create::{CreateRequest, CreateResponse, options};
@@ -14,29 +13,18 @@ use sharebench_smb::wire::{FileId, HEADER_LEN};
 
 use crate::Attributes;
 use crate::smb::caching::cache_request::{CacheRequest, GrantedCache, LeaseRequest};
-use crate::smb::caching::cached_listings::ParentListing;
 use crate::smb::caching::grants::Holder;
-use crate::smb::files::content_changes::ContentChanges;
-use crate::smb::files::create_disposition::{
-    ALL_ACCESS, CONTENT, CreateProgress, OPENED, OpenedNode, READ_ACCESS, Wanted,
-};
-use crate::smb::files::durability::Durability;
+use crate::smb::files::create_disposition::{ALL_ACCESS, CONTENT, OPENED, OpenedNode, READ_ACCESS, Wanted};
+use crate::smb::files::durability::ReconnectTarget;
 use crate::smb::files::durable::has_other_contexts;
 use crate::smb::files::file_info::{describe, is_read_only};
-use crate::smb::files::lock_sequences::LockSequences;
 use crate::smb::files::open_count::OpenCount;
 use crate::smb::files::open_file::OpenFile;
 use crate::smb::files::pipe::Pipe;
-use crate::smb::names::listing_state::ListingState;
 use crate::smb::names::resolve::normalized;
 use crate::smb::session::call::{Call, CallResponse, DONE};
 use crate::smb::session::established::{Opened, Tree};
 use crate::smb::status::{Outcome, malformed};
-
-/// Unit of allocation, in bytes.
-const ALLOCATION_UNIT: u64 = 4096;
-/// Options that `FileModeInformation` shows (MS-FSCC 2.4.26).
-const MODE_OPTIONS: u32 = 0x103E;
 
 /// The contexts of a response (MS-SMB2 2.2.14.2).
 fn answered_contexts(
@@ -58,15 +46,6 @@ fn answered_contexts(
         }
     }
     answered
-}
-
-/// Initial allocation that a client requests, in bytes (MS-SMB2 2.2.13.2.2).
-fn wanted_allocation(request: &CreateRequest) -> u64 {
-    let mut contexts = request.contexts.iter();
-    let context = contexts.find(|context| context.name == name::ALLOCATION_SIZE);
-    let size =
-        context.and_then(|context| context.data.first_chunk()).map_or(0, |size| u64::from_le_bytes(*size));
-    size.checked_next_multiple_of(ALLOCATION_UNIT).unwrap_or(0)
 }
 
 /// Encodes a response with its contexts.
@@ -103,46 +82,22 @@ impl Call<'_> {
         let cache = self.wanted_cache(&request)?;
         let durable = self.wanted_durable(&request)?;
         let lost = match durable {
-            Some(DurableContext::ReconnectV1(file)) => Some((file, None)),
-            Some(DurableContext::Reconnect(wanted)) => Some((wanted.file, Some(wanted.guid))),
+            Some(DurableContext::ReconnectV1(file)) => Some(ReconnectTarget { file, guid: None }),
+            Some(DurableContext::Reconnect(wanted)) => {
+                Some(ReconnectTarget { file: wanted.file, guid: Some(wanted.guid) })
+            }
             _ => None,
         };
         if let Some(lost) = lost {
-            return self.reconnect(&request, lost, (cache, holder), (count, body));
+            return self.reconnect(&request, lost, cache, holder, count, body);
         }
-        let cache = (cache, holder, !self.resumed);
-        let wanted = Wanted::new(&request, id, server.options.read_only, cache)?;
-        let opened = loop {
-            match wanted.open(server)? {
-                CreateProgress::Opened(opened) => break opened,
-                CreateProgress::Deferred(deferred) => return Ok(CallResponse::Deferred(deferred)),
-                CreateProgress::Again => {}
-            }
+        let wanted = Wanted::new(&request, id, server.options.read_only, cache, holder, !self.resumed)?;
+        let opened = match wanted.open(server)? {
+            Ok(opened) => opened,
+            Err(deferred) => return Ok(CallResponse::Deferred(deferred)),
         };
-        let OpenedNode { node, base, file, attributes, access, action, cache } = opened;
-        let through = options::WRITE_THROUGH | options::NO_INTERMEDIATE_BUFFERING;
-        let open = Arc::new(OpenFile {
-            id,
-            node,
-            base,
-            directory: attributes.directory,
-            access,
-            write_through: request.options & options::WRITE_THROUGH != 0,
-            options: request.options & (through | MODE_OPTIONS),
-            lease: wanted.cache.lease().filter(|_| matches!(cache, GrantedCache::Lease(_))),
-            parent: ParentListing::new(wanted.cache.parent()),
-            allocation: if attributes.directory { 0 } else { wanted_allocation(&request) },
-            durable: Durability::granted(durable.filter(|_| !attributes.directory), &cache),
-            resilience: AtomicU64::default(),
-            changes: ContentChanges::new(self.channel_state()),
-            file,
-            delete_on_close: AtomicBool::new(request.options & options::DELETE_ON_CLOSE != 0),
-            lock_sequences: LockSequences::default(),
-            position: AtomicU64::default(),
-            listing: Mutex::new(ListingState::default()),
-            watch: OnceLock::new(),
-            count: Mutex::new(count),
-        });
+        let open = Arc::new(wanted.open_file(&opened, self.channel_state(), durable, count));
+        let OpenedNode { attributes, action, cache, .. } = opened;
         if !self.session.add(id, self.tree_id, Opened::File(Arc::clone(&open))) {
             server.files.close(&open, server.volume.as_ref());
             return Err(NtStatus::USER_SESSION_DELETED);
@@ -150,7 +105,7 @@ impl Call<'_> {
         self.file = Some(id);
         let mut answered = answered_contexts(&request, server.options.read_only, &attributes);
         answered.extend(open.durable.map(|durable| durable.context()));
-        self.put_opened(&open, &attributes, (action, cache), answered, body);
+        self.put_opened(&open, &attributes, action, cache, answered, body);
         DONE
     }
 
@@ -159,7 +114,8 @@ impl Call<'_> {
         &self,
         open: &OpenFile,
         attributes: &Attributes,
-        (action, cache): (u32, GrantedCache),
+        action: u32,
+        cache: GrantedCache,
         mut answered: Vec<CreateContext>,
         body: &mut Vec<u8>,
     ) {
@@ -200,9 +156,11 @@ impl Call<'_> {
     fn reconnect(
         &mut self,
         request: &CreateRequest,
-        wanted: (FileId, Option<[u8; 16]>),
-        (cache, holder): (CacheRequest, Arc<Holder>),
-        (count, body): (OpenCount, &mut Vec<u8>),
+        target: ReconnectTarget,
+        cache: CacheRequest,
+        holder: Arc<Holder>,
+        count: OpenCount,
+        body: &mut Vec<u8>,
     ) -> Outcome<CallResponse> {
         let server = &self.connection.server;
         if has_other_contexts(&request.contexts) {
@@ -213,11 +171,12 @@ impl Call<'_> {
             // The requested level is ignored.
             None => cache.without_lease(),
         };
-        let open = match server.find_lost(self.session, wanted, (&request.name, &cache)) {
+        let open = match server.find_lost(self.session, target, &request.name, &cache) {
             Ok(open) => open,
             Err(status) => {
                 let first = status == NtStatus::OBJECT_NAME_NOT_FOUND && !self.resumed;
-                let deferred = first.then(|| server.await_lost(wanted.0, &self.connection.runtime)).flatten();
+                let deferred =
+                    first.then(|| server.await_lost(target.file, &self.connection.runtime)).flatten();
                 return deferred.map(CallResponse::Deferred).ok_or(status);
             }
         };
@@ -233,7 +192,7 @@ impl Call<'_> {
         };
         self.file = Some(open.id);
         let answered = answered_contexts(request, server.options.read_only, &attributes);
-        self.put_opened(&open, &attributes, (OPENED, granted), answered, body);
+        self.put_opened(&open, &attributes, OPENED, granted, answered, body);
         DONE
     }
 

@@ -1,24 +1,32 @@
 //! Opens, creates and replaces files for CREATE (MS-SMB2 3.3.5.9, MS-FSA 2.1.5.1).
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::FileId;
 use sharebench_smb::wire::change_notify::{Action, filter};
 use sharebench_smb::wire::create::{CreateRequest, access, disposition, options};
 use sharebench_smb::wire::create_context::name;
+use sharebench_smb::wire::durable::DurableContext;
 use sharebench_smb::wire::security_descriptor::parts;
 
 use crate::smb::caching::cache_request::{CacheRequest, GrantedCache};
+use crate::smb::caching::cached_listings::ParentListing;
 use crate::smb::caching::grants::Holder;
+use crate::smb::files::content_changes::{ChannelState, ContentChanges};
 use crate::smb::files::descriptors::{inherit_descriptor, store_descriptor};
+use crate::smb::files::durability::Durability;
 use crate::smb::files::file_info::{
     ARCHIVE, HIDDEN, READ_ONLY, SYSTEM, describe, is_read_only, mode_with, store_bits,
 };
-use crate::smb::files::open_file::File;
+use crate::smb::files::lock_sequences::LockSequences;
+use crate::smb::files::open_count::OpenCount;
+use crate::smb::files::open_file::{File, OpenFile};
 use crate::smb::files::open_files::{LeavingOpen, Opening, WantedOpen};
 use crate::smb::files::set_info::store_extended;
 use crate::smb::names::file_locations::FileLocation;
+use crate::smb::names::listing_state::ListingState;
 use crate::smb::names::resolve::{resolve, split_stream};
 use crate::smb::session::deferred::DeferredRequests;
 use crate::smb::state::ServerState;
@@ -59,6 +67,11 @@ const MAX_IMPERSONATION: u32 = 3;
 const FILE_MODE: u32 = 0o644;
 const DIRECTORY_MODE: u32 = 0o755;
 
+/// Unit of allocation, in bytes.
+const ALLOCATION_UNIT: u64 = 4096;
+/// Options that `FileModeInformation` shows (MS-FSCC 2.4.26).
+const MODE_OPTIONS: u32 = 0x103E;
+
 /// A node that CREATE has opened.
 pub(crate) struct OpenedNode {
     pub(crate) node: NodeId,
@@ -94,6 +107,15 @@ pub(crate) struct Wanted<'a> {
     holder: Arc<Holder>,
     /// The request has not waited yet.
     first: bool,
+}
+
+/// Initial allocation that a client requests, in bytes (MS-SMB2 2.2.13.2.2).
+fn wanted_allocation(request: &CreateRequest) -> u64 {
+    let mut contexts = request.contexts.iter();
+    let context = contexts.find(|context| context.name == name::ALLOCATION_SIZE);
+    let size =
+        context.and_then(|context| context.data.first_chunk()).map_or(0, |size| u64::from_le_bytes(*size));
+    size.checked_next_multiple_of(ALLOCATION_UNIT).unwrap_or(0)
 }
 
 /// Checks the fields of a request that do not depend on the file (MS-SMB2 3.3.5.9).
@@ -139,7 +161,9 @@ impl<'a> Wanted<'a> {
         request: &'a CreateRequest,
         id: FileId,
         read_only: bool,
-        (cache, holder, first): (CacheRequest, Arc<Holder>, bool),
+        cache: CacheRequest,
+        holder: Arc<Holder>,
+        first: bool,
     ) -> Outcome<Self> {
         check_fields(request)?;
         let generic =
@@ -173,8 +197,56 @@ impl<'a> Wanted<'a> {
         Ok(if self.maximum { allowed } else { self.access })
     }
 
-    /// Opens, creates or replaces.
-    pub(crate) fn open(&self, server: &Arc<ServerState>) -> Outcome<CreateProgress> {
+    /// Opens, creates or replaces; otherwise the requests that wait for the same break.
+    pub(crate) fn open(
+        &self,
+        server: &Arc<ServerState>,
+    ) -> Outcome<Result<OpenedNode, Arc<DeferredRequests>>> {
+        loop {
+            match self.try_open(server)? {
+                CreateProgress::Opened(opened) => return Ok(Ok(opened)),
+                CreateProgress::Deferred(deferred) => return Ok(Err(deferred)),
+                CreateProgress::Again => {}
+            }
+        }
+    }
+
+    /// The open of a node that was opened. Only an open over SMB2 may be durable.
+    pub(crate) fn open_file(
+        &self,
+        opened: &OpenedNode,
+        channel: ChannelState,
+        durable: Option<DurableContext>,
+        count: OpenCount,
+    ) -> OpenFile {
+        let Self { request, cache, .. } = self;
+        let directory = opened.attributes.directory;
+        let through = options::WRITE_THROUGH | options::NO_INTERMEDIATE_BUFFERING;
+        OpenFile {
+            id: self.id,
+            node: opened.node,
+            base: opened.base,
+            directory,
+            access: opened.access,
+            write_through: request.options & options::WRITE_THROUGH != 0,
+            options: request.options & (through | MODE_OPTIONS),
+            lease: cache.lease().filter(|_| matches!(opened.cache, GrantedCache::Lease(_))),
+            parent: ParentListing::new(cache.parent()),
+            allocation: if directory { 0 } else { wanted_allocation(request) },
+            durable: Durability::granted(durable.filter(|_| !directory), &opened.cache),
+            resilience: AtomicU64::default(),
+            changes: ContentChanges::new(channel),
+            file: Arc::clone(&opened.file),
+            delete_on_close: AtomicBool::new(request.options & options::DELETE_ON_CLOSE != 0),
+            lock_sequences: LockSequences::default(),
+            position: AtomicU64::default(),
+            listing: Mutex::new(ListingState::default()),
+            watch: OnceLock::new(),
+            count: Mutex::new(count),
+        }
+    }
+
+    fn try_open(&self, server: &Arc<ServerState>) -> Outcome<CreateProgress> {
         let volume = server.volume.as_ref();
         let (path, stream) = split_stream(&self.request.name)?;
         let resolved = resolve(volume, path)?;
@@ -210,7 +282,7 @@ impl<'a> Wanted<'a> {
         match self.make(volume, &resolved.location) {
             Ok(attributes) => {
                 self.finish_made(server, &resolved.location, &attributes)?;
-                let opening = self.add(server, &resolved.location, &attributes, (access, false))?;
+                let opening = self.add(server, &resolved.location, &attributes, access, false)?;
                 Ok(opened(opening, attributes, access, CREATED))
             }
             // Another client created it in the meantime.
@@ -230,7 +302,7 @@ impl<'a> Wanted<'a> {
     ) -> Outcome<()> {
         let volume = server.volume.as_ref();
         let kind = if made.directory { filter::DIR_NAME } else { filter::FILE_NAME };
-        server.files.note_location(location, (Action::Added, kind), self.cache.parent());
+        server.files.note_location(location, Action::Added, kind, self.cache.parent());
         inherit_descriptor(volume, location.directory, made)?;
         for context in &self.request.contexts {
             if context.name == name::SECURITY_DESCRIPTOR {
@@ -248,7 +320,8 @@ impl<'a> Wanted<'a> {
         server: &Arc<ServerState>,
         location: &FileLocation,
         attributes: &Attributes,
-        (access, overwrites): (u32, bool),
+        access: u32,
+        overwrites: bool,
     ) -> Outcome<Opening> {
         let wanted = WantedOpen {
             node: attributes.node,
@@ -334,7 +407,7 @@ impl<'a> Wanted<'a> {
         let access = self.granted(Some(&found))?;
         // Replacing the content is a use that share modes concern (MS-FSA 2.1.5.1.2.1).
         let used = access | if action == OPENED { 0 } else { access::WRITE_DATA };
-        let opening = self.add(server, location, &found, (used, action != OPENED))?;
+        let opening = self.add(server, location, &found, used, action != OPENED)?;
         let Opening::Opened(file, cache) = opening else { return Ok(opened(opening, found, access, action)) };
         if action == OPENED {
             return Ok(opened(Opening::Opened(file, cache), found, access, action));
@@ -348,7 +421,7 @@ impl<'a> Wanted<'a> {
             Ok(attributes) => {
                 store_bits(volume, &attributes, self.request.attributes | ARCHIVE);
                 let changed = filter::SIZE | filter::ATTRIBUTES | filter::LAST_WRITE;
-                server.files.note_location(location, (Action::Modified, changed), self.cache.parent());
+                server.files.note_location(location, Action::Modified, changed, self.cache.parent());
                 Ok(opened(Opening::Opened(file, cache), attributes, access, action))
             }
             Err(error) => {

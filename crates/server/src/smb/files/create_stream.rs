@@ -68,10 +68,10 @@ impl Wanted<'_> {
         };
         let replaces = !matches!(action, OPENED | CREATED);
         let used = access | if replaces { access::WRITE_DATA } else { 0 };
-        let opening = self.add(server, &location, &stream, (used, replaces))?;
+        let opening = self.add(server, &location, &stream, used, replaces)?;
         if action == CREATED {
-            let added = (Action::AddedStream, filter::STREAM_NAME);
-            server.files.note_location(&location, added, self.cache.parent());
+            let named = self.cache.parent();
+            server.files.note_location(&location, Action::AddedStream, filter::STREAM_NAME, named);
         }
         if replaces && matches!(opening, Opening::Opened(..)) {
             let empty = SetAttributes { size: Some(0), ..SetAttributes::default() };

@@ -83,7 +83,8 @@ impl ServerState {
         &self,
         open: &OpenFile,
         owner: LockOwner,
-        (offset, data): (u64, &[u8]),
+        offset: u64,
+        data: &[u8],
         through: bool,
     ) -> Outcome<()> {
         if open.directory {
@@ -182,7 +183,7 @@ impl Call<'_> {
                 let owner = LockOwner::of_open(open.id.volatile);
                 let through = request.flags & WRITE_THROUGH != 0;
                 let _change = self.begin_change(&open)?;
-                self.connection.server.write(&open, owner, (request.offset, data), through)?;
+                self.connection.server.write(&open, owner, request.offset, data, through)?;
             }
         }
         WriteResponse { count: request.len, ..WriteResponse::default() }.encode(body);

@@ -23,7 +23,8 @@ pub(crate) fn descriptor_of(volume: &dyn Volume, attributes: &Attributes) -> Des
 pub(crate) fn set_descriptor(
     volume: &dyn Volume,
     open: &OpenFile,
-    (changed, information): (u32, &[u8]),
+    changed: u32,
+    information: &[u8],
 ) -> Outcome<()> {
     if changed & (parts::OWNER | parts::GROUP) != 0 {
         open.require(access::WRITE_OWNER)?;

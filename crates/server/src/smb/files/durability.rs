@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use sharebench_smb::wire::FileId;
 use sharebench_smb::wire::create_context::CreateContext;
 use sharebench_smb::wire::durable::{self, DurableContext, DurableGrant, grant_v1};
 
@@ -18,6 +19,14 @@ pub(crate) struct Durability {
     /// The client's name for the open, in version 2.
     pub(crate) guid: Option<[u8; 16]>,
     pub(crate) time: Duration,
+}
+
+/// The open that a client reconnects to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReconnectTarget {
+    pub(crate) file: FileId,
+    /// The client's name for the open, in version 2.
+    pub(crate) guid: Option<[u8; 16]>,
 }
 
 impl Durability {

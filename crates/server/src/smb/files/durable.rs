@@ -13,7 +13,7 @@ use sharebench_smb::wire::{FileId, Reader};
 use tokio::runtime::Handle;
 
 use crate::smb::caching::cache_request::CacheRequest;
-use crate::smb::files::durability::Durability;
+use crate::smb::files::durability::{Durability, ReconnectTarget};
 use crate::smb::files::lost_opens::LostOpen;
 use crate::smb::files::open_file::{File, OpenFile};
 use crate::smb::session::deferred::DeferredRequests;
@@ -160,8 +160,9 @@ impl ServerState {
     pub(crate) fn find_lost(
         &self,
         session: &Session,
-        (file, guid): (FileId, Option<[u8; 16]>),
-        (path, cache): (&str, &CacheRequest),
+        ReconnectTarget { file, guid }: ReconnectTarget,
+        path: &str,
+        cache: &CacheRequest,
     ) -> Outcome<Arc<OpenFile>> {
         let mut all = self.lost.all();
         let found = all.get(&file.persistent).ok_or(NtStatus::OBJECT_NAME_NOT_FOUND)?;

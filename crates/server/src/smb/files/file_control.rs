@@ -40,7 +40,8 @@ impl Call<'_> {
         &mut self,
         code: u32,
         file: FileId,
-        (input, max): (&[u8], usize),
+        input: &[u8],
+        max: usize,
     ) -> Option<Outcome<(NtStatus, Vec<u8>)>> {
         let open = match self.file(file) {
             Ok(open) => open,

@@ -83,7 +83,7 @@ impl Call<'_> {
                 self.file(request.file)?;
                 NO_SNAPSHOTS.to_vec()
             }
-            code => match self.file_control(code, request.file, (&request.input, max)) {
+            code => match self.file_control(code, request.file, &request.input, max) {
                 None => return Err(NtStatus::INVALID_DEVICE_REQUEST),
                 Some(answered) => {
                     let (found, output) = answered?;

@@ -136,7 +136,8 @@ impl File {
     pub(crate) fn cancel_range(
         &self,
         owner: LockOwner,
-        (offset, len): (u64, u64),
+        offset: u64,
+        len: u64,
         large: bool,
     ) -> Option<EndedLock> {
         let same = |lock: &Lock| (lock.owner, lock.offset, lock.len) == (owner, offset, len);

@@ -165,7 +165,8 @@ impl FileState {
 
 impl File {
     pub(crate) fn new(
-        (node, location): (NodeId, &FileLocation),
+        node: NodeId,
+        location: &FileLocation,
         listings: Option<Arc<CachedListings>>,
         runtime: Option<Handle>,
         lock_charge: StateCharge,

@@ -106,7 +106,7 @@ impl OpenFiles {
             let listings = wanted.directory.then(|| Arc::clone(&self.listings));
             let lock_charge = wanted.holder.session.budget().nothing();
             let runtime = self.runtime.get().cloned();
-            Arc::new(File::new((wanted.node, wanted.location), listings, runtime, lock_charge))
+            Arc::new(File::new(wanted.node, wanted.location, listings, runtime, lock_charge))
         });
         let cache = if wanted.directory { &wanted.cache.of_directory() } else { wanted.cache };
         let lease = cache.lease();
@@ -292,7 +292,7 @@ impl OpenFiles {
     ) {
         if let Some((base, stream)) = &location.stream {
             if volume.remove_stream(*base, stream).is_ok() {
-                self.note_location(location, (Action::RemovedStream, filter::STREAM_NAME), named);
+                self.note_location(location, Action::RemovedStream, filter::STREAM_NAME, named);
             }
             return;
         }
@@ -304,7 +304,7 @@ impl OpenFiles {
             (volume.remove(location.directory, &location.name), filter::FILE_NAME)
         };
         match removed {
-            Ok(()) => self.note_location(location, (Action::Removed, kind), named),
+            Ok(()) => self.note_location(location, Action::Removed, kind, named),
             Err(error) => tracing::debug!(%error, name = ?location.name, "SMB removal on close failed"),
         }
     }

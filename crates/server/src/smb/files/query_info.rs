@@ -208,7 +208,8 @@ fn of_volume(
     number: u8,
     space: &VolumeSpace,
     created: u64,
-    (label, serial): (&str, u32),
+    label: &str,
+    serial: u32,
 ) -> Outcome<Information> {
     let units = |bytes: u64| bytes / UNIT_BYTES;
     let sectors = (UNIT_BYTES / SECTOR_BYTES) as u32;
@@ -301,7 +302,7 @@ impl ServerState {
     pub(crate) fn volume_information(&self, class: u8) -> Outcome<Information> {
         let root = checked(self.volume.attributes(crate::ROOT))?;
         let space = checked(self.volume.space())?;
-        of_volume(class, &space, file_time(root.created), (&self.options.share, self.serial()))
+        of_volume(class, &space, file_time(root.created), &self.options.share, self.serial())
     }
 }
 

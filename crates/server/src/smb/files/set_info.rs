@@ -84,7 +84,7 @@ impl Call<'_> {
         match request.info_type {
             TYPE_FILE => {}
             TYPE_SECURITY => {
-                set_descriptor(server.volume.as_ref(), &open, (request.additional, &request.information))?;
+                set_descriptor(server.volume.as_ref(), &open, request.additional, &request.information)?;
                 open.note_change(&server.files, filter::SECURITY);
                 RESPONSE_SIZE.put(body);
                 return Ok(CallResponse::Complete(NtStatus::SUCCESS));
@@ -384,7 +384,7 @@ impl ServerState {
         }
         let location = FileLocation { name: last_name(&to.location.path).to_owned(), ..to.location };
         checked(volume.add_name(open.node, location.directory, &location.name))?;
-        self.files.note_location(&location, (Action::Added, filter::FILE_NAME), open.parent.lease);
+        self.files.note_location(&location, Action::Added, filter::FILE_NAME, open.parent.lease);
         Ok(None)
     }
 
@@ -422,11 +422,11 @@ impl ServerState {
         } else {
             (Action::Removed, Action::Added)
         };
-        files.note_location(from, (old, kind), named);
-        files.note_location(to, (new, kind), named);
+        files.note_location(from, old, kind, named);
+        files.note_location(to, new, kind, named);
         if !open.directory {
             // As Windows does.
-            files.note_location(to, (Action::Modified, filter::ATTRIBUTES | filter::CREATION), named);
+            files.note_location(to, Action::Modified, filter::ATTRIBUTES | filter::CREATION, named);
         }
     }
 }

@@ -30,7 +30,7 @@ impl Call<'_> {
         }
         let max = request.output_len as usize;
         let watches = &self.connection.server.files.watches;
-        let watch = watches.watch_of(&open, (request.filter, request.flags & WATCH_TREE != 0), max);
+        let watch = watches.watch_of(&open, request.filter, request.flags & WATCH_TREE != 0, max);
         match watch.request(&open, max, self.pending())? {
             None => Ok(CallResponse::Pending),
             Some((status, information)) => match encoded(status, &information) {

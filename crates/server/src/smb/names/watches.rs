@@ -209,7 +209,8 @@ impl Watches {
     pub(crate) fn watch_of(
         &self,
         open: &Arc<OpenFile>,
-        (filter, tree): (u32, bool),
+        filter: u32,
+        tree: bool,
         capacity: usize,
     ) -> Arc<Watch> {
         let watch = open.watch.get_or_init(|| {

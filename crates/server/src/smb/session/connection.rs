@@ -78,7 +78,8 @@ impl Connection {
     pub(crate) fn new(
         server: Arc<ServerState>,
         admission: Admission,
-        (remote, local): (IpAddr, IpAddr),
+        remote: IpAddr,
+        local: IpAddr,
         events: UnboundedSender<ConnectionEvent>,
         workers: Option<Arc<SmbWorkers>>,
     ) -> Self {

@@ -72,7 +72,8 @@ impl Connection {
                     channel,
                     received.accept_without_key(),
                     &request,
-                    (reply, body),
+                    reply,
+                    body,
                 );
             }
             self.accept(&received).inspect_err(|_| self.end_renewed(id, &login))?
@@ -105,7 +106,8 @@ impl Connection {
         channel: Arc<Channel>,
         token: Vec<u8>,
         request: &SessionSetupRequest,
-        (reply, body): (&mut Reply, &mut Vec<u8>),
+        reply: &mut Reply,
+        body: &mut Vec<u8>,
     ) -> Outcome<CallResponse> {
         channel.session.anonymous.store(true, Ordering::Relaxed);
         SessionSetupResponse { flags: flags::IS_NULL, token }.encode(body);

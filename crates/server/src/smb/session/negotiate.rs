@@ -207,7 +207,7 @@ impl Connection {
     }
 
     /// Adds the messages of a negotiation or login to the hash that protects them (MS-SMB2 3.3.5.4, 3.3.5.5).
-    pub(crate) fn hash_reply(&self, reply: &Reply, status: NtStatus, (request, response): (&[u8], &[u8])) {
+    pub(crate) fn hash_reply(&self, reply: &Reply, status: NtStatus, request: &[u8], response: &[u8]) {
         if reply.header.command == command::SESSION_SETUP {
             self.hash_challenge(reply.header.session_id, response);
         } else if status == NtStatus::SUCCESS {

@@ -105,19 +105,18 @@ impl Connection {
     ) -> Result<(), Broken> {
         self.admission.note_request();
         if self.smb1.get().is_some() {
-            return self.answer_smb1(bytes, (arrival.signature_number, false), out);
+            return self.answer_smb1(bytes, arrival.signature_number, false, out);
         }
         match bytes.first_chunk() {
             Some(&transform::PROTOCOL_ID) => {
                 let session = self.unseal(bytes)?;
                 let messages = bytes.get_mut(transform::LEN..).unwrap_or_default();
-                let deferral =
-                    self.answer_messages(messages, Some(&session), (arrival.position, None), out)?;
+                let deferral = self.answer_messages(messages, Some(&session), arrival.position, None, out)?;
                 deferral.into_iter().for_each(Deferral::defer);
             }
             Some(&smb1::PROTOCOL_ID) => self.negotiate_from_smb1(bytes, out)?,
             _ => {
-                let deferral = self.answer_messages(bytes, None, (arrival.position, None), out)?;
+                let deferral = self.answer_messages(bytes, None, arrival.position, None, out)?;
                 deferral.into_iter().for_each(Deferral::defer);
             }
         }
@@ -131,7 +130,7 @@ impl Connection {
         if let ReplyForm::Smb1(reply) = &request.pending.form {
             let number = reply.number();
             let mut message = std::mem::take(&mut request.messages);
-            if self.answer_smb1(&mut message, (number, true), &mut out).is_ok() && out.len() > 0 {
+            if self.answer_smb1(&mut message, number, true, &mut out).is_ok() && out.len() > 0 {
                 // The connection may be closed; then nobody needs the reply.
                 let _ = self.events.send(ConnectionEvent::PendingReply(position, out.to_vec()));
             }
@@ -141,7 +140,7 @@ impl Connection {
         let PendingReply { header, id, .. } = &request.pending;
         let resumed = Resumed { header: *header, id: *id, related: request.related, chain: request.chain };
         let sealing = request.sealing.as_ref();
-        let Ok(deferral) = self.answer_messages(&mut messages, sealing, (position, Some(resumed)), &mut out)
+        let Ok(deferral) = self.answer_messages(&mut messages, sealing, position, Some(resumed), &mut out)
         else {
             return;
         };
@@ -159,7 +158,8 @@ impl Connection {
         self: &Arc<Self>,
         messages: &mut [u8],
         sealing: Option<&Arc<Session>>,
-        (position, resumed): (u64, Option<Resumed>),
+        position: u64,
+        resumed: Option<Resumed>,
         out: &mut Replies,
     ) -> Result<Option<Deferral>, Broken> {
         let start = out.len();
@@ -222,7 +222,7 @@ impl Connection {
                 RequestStep::Answered => {}
                 RequestStep::Deferred(deferred, reply, related) => {
                     let rest = messages.get(at..).unwrap_or_default();
-                    return Ok(self.deferral(rest, deferred, (&reply, related), frame));
+                    return Ok(self.deferral(rest, deferred, &reply, related, frame));
                 }
             }
             if next == 0 {
@@ -250,7 +250,7 @@ impl Connection {
         let answered = match reply.header.command {
             command::NEGOTIATE => self.negotiate(message, &mut body),
             command::SESSION_SETUP => self.log_in(message, &mut reply, &mut body),
-            _ => self.answer_call(message, &request, frame, &mut reply, (&mut body, &mut *out)),
+            _ => self.answer_call(message, &request, frame, &mut reply, &mut body, &mut *out),
         };
         let status = match answered {
             Ok(CallResponse::Complete(status)) => status,
@@ -281,13 +281,13 @@ impl Connection {
         out.scratch = body;
         frame.chain.session_id = reply.header.session_id;
         frame.chain.tree_id = reply.header.tree_id;
-        reply.finish(status, (at, request.related), out, (request.has_next, frame.first));
+        reply.finish(status, at, request.related, out, request.has_next, frame.first);
         let signer = reply.signer.take().filter(|_| frame.sealing.is_none());
         if let Some(channel) = &signer {
             channel.sign(out.tail(at));
         }
         if matches!(reply.header.command, command::NEGOTIATE | command::SESSION_SETUP) {
-            self.hash_reply(&reply, status, (message, &*out.tail(at)));
+            self.hash_reply(&reply, status, message, out.tail(at));
         }
         frame.last = Some((at, signer));
         Ok(RequestStep::Answered)
@@ -336,7 +336,8 @@ impl Connection {
         request: &Admitted,
         frame: &mut Frame<'_>,
         reply: &mut Reply,
-        (body, out): (&mut Vec<u8>, &mut Replies),
+        body: &mut Vec<u8>,
+        out: &mut Replies,
     ) -> Outcome<CallResponse> {
         let header = reply.header;
         if self.negotiated.get().is_none() {
@@ -419,7 +420,8 @@ impl Connection {
         self: &Arc<Self>,
         messages: &[u8],
         deferred: Arc<DeferredRequests>,
-        (reply, related): (&Reply, bool),
+        reply: &Reply,
+        related: bool,
         frame: &Frame<'_>,
     ) -> Option<Deferral> {
         let channel = self.channel(reply.header.session_id).ok()?;
@@ -478,9 +480,11 @@ impl Reply {
     fn finish(
         &self,
         status: NtStatus,
-        (at, related): (usize, bool),
+        at: usize,
+        related: bool,
         out: &mut Replies,
-        (has_next, is_first): (bool, bool),
+        has_next: bool,
+        is_first: bool,
     ) {
         let len = out.len() - at;
         if has_next || !is_first {

@@ -94,7 +94,7 @@ impl Smb1Call<'_> {
     pub(super) fn query_information(&self, body: &mut Vec<u8>) -> Reached<()> {
         let path = self.path()?;
         let volume = self.server.volume.as_ref();
-        let attributes = self.with_path(&path, (access::READ_ATTRIBUTES, 0, SHARE_ALL), |open| {
+        let attributes = self.with_path(&path, access::READ_ATTRIBUTES, 0, SHARE_ALL, |open| {
             Ok(checked(open.attributes(volume))?)
         })?;
         let response = QueryResponse {
@@ -118,7 +118,7 @@ impl Smb1Call<'_> {
             attributes: if attributes == 0 { NORMAL } else { attributes },
             ..BasicInformation::default()
         };
-        self.with_path(&path, (access::WRITE_ATTRIBUTES, 0, SHARE_ALL), |open| {
+        self.with_path(&path, access::WRITE_ATTRIBUTES, 0, SHARE_ALL, |open| {
             let mut information = Vec::new();
             // A directory has no attribute that makes it an ordinary file.
             let attributes = if open.directory { basic.attributes & !NORMAL } else { basic.attributes };

@@ -70,7 +70,9 @@ impl<'a> Smb1Call<'a> {
         connection: &'a Arc<Connection>,
         state: &'a Arc<Smb1State>,
         message: &'a [u8],
-        (header, number, resumed): (Header, Option<u32>, bool),
+        header: Header,
+        number: Option<u32>,
+        resumed: bool,
     ) -> Self {
         let block = Message { whole: message, words: &[], bytes: &[] };
         Self {

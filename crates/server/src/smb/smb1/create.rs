@@ -1,7 +1,6 @@
 //! `NT_CREATE_ANDX`, `OPEN_ANDX` and CLOSE (MS-CIFS 3.3.5.5, 3.3.5.34, 3.3.5.51), and opens by path for other commands.
 
-use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sharebench_smb::NtStatus;
@@ -18,21 +17,15 @@ use super::call::{Reached, Smb1Call, Stop, put_empty};
 use super::oplocks::{Smb1Holder, wanted_oplock};
 use super::state::{OpenedFile, close_files};
 use crate::smb::caching::cache_request::{CacheRequest, GrantedCache};
-use crate::smb::caching::cached_listings::ParentListing;
 use crate::smb::caching::grants::Holder;
-use crate::smb::files::content_changes::{ChannelState, ContentChanges};
-use crate::smb::files::create_disposition::{CreateProgress, Wanted};
-use crate::smb::files::durability::Durability;
+use crate::smb::files::content_changes::ChannelState;
+use crate::smb::files::create_disposition::Wanted;
 use crate::smb::files::file_info::describe;
-use crate::smb::files::lock_sequences::LockSequences;
 use crate::smb::files::open_file::OpenFile;
-use crate::smb::names::listing_state::ListingState;
 use crate::smb::names::resolve::normalized;
 use crate::smb::status::Outcome;
 use crate::{Attributes, SetAttributes};
 
-/// Options that `FileModeInformation` shows (MS-FSCC 2.4.26).
-const MODE_OPTIONS: u32 = 0x103E;
 /// Flag of a request: open the directory of the name instead.
 const OPEN_PARENT: u32 = 0x8;
 /// `LastTimeModified` of a CLOSE that sets no time.
@@ -69,43 +62,14 @@ impl Smb1Call<'_> {
         let session = Arc::clone(self.session()?);
         let smb1 = Some(Smb1Holder::new(self.header.tid, self.state.knows_level_2()));
         let holder = Arc::new(Holder { session, client: None, sealed: false, smb1 });
-        let cache = (cache, Arc::clone(&holder), !self.resumed);
-        let wanted = Wanted::new(request, id, server.options.read_only, cache)?;
-        let opened = loop {
-            match wanted.open(server)? {
-                CreateProgress::Opened(opened) => break opened,
-                CreateProgress::Deferred(deferred) => return Err(Stop::Deferred(deferred)),
-                CreateProgress::Again => {}
-            }
-        };
-        let through = options::WRITE_THROUGH | options::NO_INTERMEDIATE_BUFFERING;
-        let open = OpenFile {
-            id,
-            node: opened.node,
-            base: opened.base,
-            directory: opened.attributes.directory,
-            access: opened.access,
-            write_through: request.options & options::WRITE_THROUGH != 0,
-            options: request.options & (through | MODE_OPTIONS),
-            lease: None,
-            parent: ParentListing::default(),
-            allocation: 0,
-            durable: Durability::granted(None, &GrantedCache::Nothing),
-            resilience: AtomicU64::default(),
-            changes: ContentChanges::new(ChannelState::default()),
-            file: opened.file,
-            delete_on_close: AtomicBool::new(request.options & options::DELETE_ON_CLOSE != 0),
-            lock_sequences: LockSequences::default(),
-            position: AtomicU64::default(),
-            listing: Mutex::new(ListingState::default()),
-            watch: OnceLock::new(),
-            count: Mutex::new(count),
-        };
+        let shared = Arc::clone(&holder);
+        let wanted = Wanted::new(request, id, server.options.read_only, cache, shared, !self.resumed)?;
+        let opened = wanted.open(server)?.map_err(Stop::Deferred)?;
+        let open = Arc::new(wanted.open_file(&opened, ChannelState::default(), None, count));
         let oplock = match opened.cache {
             GrantedCache::Oplock(level) => level,
             GrantedCache::Nothing | GrantedCache::Lease(_) => oplock::NONE,
         };
-        let open = Arc::new(open);
         Ok(Opened { open, attributes: opened.attributes, action: opened.action, oplock, holder })
     }
 
@@ -113,7 +77,9 @@ impl Smb1Call<'_> {
     pub(super) fn with_path<T>(
         &self,
         path: &str,
-        (access, options, share): (u32, u32, u32),
+        access: u32,
+        options: u32,
+        share: u32,
         perform: impl FnOnce(&OpenFile) -> Reached<T>,
     ) -> Reached<T> {
         let request = CreateRequest {

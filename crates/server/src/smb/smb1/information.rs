@@ -77,7 +77,7 @@ impl Smb1Call<'_> {
     /// `QUERY_PATH_INFORMATION`.
     pub(super) fn query_path(&self, request: &Transaction<'_>) -> Reached<Transacted> {
         let (level, path) = self.level_and_path(request)?;
-        self.with_path(&path, (access::READ_ATTRIBUTES | access::READ_EA, 0, SHARE_ALL), |open| {
+        self.with_path(&path, access::READ_ATTRIBUTES | access::READ_EA, 0, SHARE_ALL, |open| {
             Ok(Transacted::new(self.information(level, open)?))
         })
     }
@@ -95,7 +95,7 @@ impl Smb1Call<'_> {
     pub(super) fn set_path(&self, request: &Transaction<'_>) -> Reached<Transacted> {
         let (level, path) = self.level_and_path(request)?;
         let class = set_class(level)?;
-        self.with_path(&path, (access_for(class), 0, SHARE_ALL), |open| self.set(class, open, request.data))?;
+        self.with_path(&path, access_for(class), 0, SHARE_ALL, |open| self.set(class, open, request.data))?;
         Ok(Transacted::new(Vec::new()))
     }
 

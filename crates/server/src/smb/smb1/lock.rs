@@ -170,9 +170,9 @@ fn note_refusal(opened: &OpenedFile, offset: u64) -> bool {
 
 /// Ends the wait for a range. Of several ranges, only the first counts, as on Windows.
 fn cancel_pending(opened: &OpenedFile, ranges: &[HeldRange], large: bool) -> Outcome<()> {
-    let ended = ranges.first().and_then(|(process, range)| {
+    let ended = ranges.first().and_then(|(process, (offset, len))| {
         let owner = LockOwner::of_process(opened.open.id.volatile, u32::from(*process));
-        opened.open.file.cancel_range(owner, *range, large)
+        opened.open.file.cancel_range(owner, *offset, *len, large)
     });
     let ended = ended.ok_or(NtStatus::OS2_CANCEL_VIOLATION)?;
     note_refusal(opened, ended.offset);

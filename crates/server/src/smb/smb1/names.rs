@@ -15,7 +15,7 @@ use crate::smb::status::{Outcome, checked};
 /// Entries that the volume is asked for at a time.
 const BATCH: usize = 256;
 /// DELETE removes a file that nobody else has open (MS-CIFS 2.2.4.7.2): options and shared access of its open.
-const UNUSED_FILE: (u32, u32) = (options::NON_DIRECTORY_FILE, 0);
+const UNUSED: u32 = 0;
 /// An entry with one of these attributes is found only if the search names the attribute.
 const SEARCHED: u32 = HIDDEN | SYSTEM | DIRECTORY;
 
@@ -62,14 +62,14 @@ impl Smb1Call<'_> {
     /// `DELETE_DIRECTORY`.
     pub(super) fn remove_directory(&self, body: &mut Vec<u8>) -> Reached<()> {
         let [path] = self.paths()?;
-        self.remove(&path, (options::DIRECTORY_FILE, SHARE_ALL))?;
+        self.remove(&path, options::DIRECTORY_FILE, SHARE_ALL)?;
         put_empty(body);
         Ok(())
     }
 
     /// Removes a file or directory.
-    fn remove(&self, path: &str, (kind, share): (u32, u32)) -> Reached<()> {
-        self.with_path(path, (access::DELETE | access::READ_ATTRIBUTES, kind, share), |open| {
+    fn remove(&self, path: &str, kind: u32, share: u32) -> Reached<()> {
+        self.with_path(path, access::DELETE | access::READ_ATTRIBUTES, kind, share, |open| {
             let deferred = self.server.set_disposition(open, true)?;
             deferred.map_or(Ok(()), |deferred| Err(Stop::Deferred(deferred)))
         })
@@ -110,7 +110,7 @@ impl Smb1Call<'_> {
         {
             return Err(NtStatus::NO_SUCH_FILE.into());
         }
-        self.remove(path, UNUSED_FILE)
+        self.remove(path, options::NON_DIRECTORY_FILE, UNUSED)
     }
 
     fn delete_matching(&self, directory: &str, pattern: &str, excluded: u32) -> Reached<()> {
@@ -131,7 +131,7 @@ impl Smb1Call<'_> {
                     && describe(volume, &entry.attributes).attributes & excluded == 0;
                 if wanted {
                     let above = if directory.is_empty() { String::new() } else { format!("{directory}\\") };
-                    self.remove(&format!("{above}{}", entry.name), UNUSED_FILE)?;
+                    self.remove(&format!("{above}{}", entry.name), options::NON_DIRECTORY_FILE, UNUSED)?;
                     deleted = true;
                 }
             }
@@ -153,7 +153,7 @@ impl Smb1Call<'_> {
         {
             return Err(NtStatus::NO_SUCH_FILE.into());
         }
-        self.with_path(&from, (access::DELETE | access::READ_ATTRIBUTES, 0, SHARE_ALL), |open| {
+        self.with_path(&from, access::DELETE | access::READ_ATTRIBUTES, 0, SHARE_ALL, |open| {
             let deferred = self.server.rename(open, false, &to)?;
             deferred.map_or(Ok(()), |deferred| Err(Stop::Deferred(deferred)))
         })?;

@@ -47,7 +47,8 @@ impl Connection {
     pub(in crate::smb) fn answer_smb1(
         self: &Arc<Self>,
         message: &mut [u8],
-        (number, resumed): (Option<u32>, bool),
+        number: Option<u32>,
+        resumed: bool,
         out: &mut Replies,
     ) -> Result<(), Broken> {
         let state = self.smb1.get().ok_or(Broken)?;
@@ -66,7 +67,7 @@ impl Connection {
                 return Err(Broken);
             }
         }
-        let mut call = Smb1Call::new(self, state, message, (header, number, resumed));
+        let mut call = Smb1Call::new(self, state, message, header, number, resumed);
         if header.command == command::ECHO {
             return echo(&call, out);
         }
@@ -83,7 +84,7 @@ impl Connection {
                 reply.put_error(command, out);
                 break;
             }
-            match self.answer_command(&mut call, (command, offset), &mut reply, out)? {
+            match self.answer_command(&mut call, command, offset, &mut reply, out)? {
                 CommandStep::Next(following, answered) => {
                     status = answered;
                     next = following.filter(|_| answered == NtStatus::SUCCESS);
@@ -103,7 +104,8 @@ impl Connection {
     fn answer_command(
         self: &Arc<Self>,
         call: &mut Smb1Call<'_>,
-        (command, offset): (u8, usize),
+        command: u8,
+        offset: usize,
         reply: &mut Reply,
         out: &mut Replies,
     ) -> Result<CommandStep, Broken> {

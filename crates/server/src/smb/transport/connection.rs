@@ -91,8 +91,9 @@ impl ConnectionTask {
     ) -> io::Result<Self> {
         let (back, done) = unbounded_channel();
         let frames = Frames::new(state.options.max_transfer as usize + MAX_HEAD_BYTES);
-        let addresses = (stream.peer_addr()?.ip(), stream.local_addr()?.ip());
-        let connection = Connection::new(state, admission, addresses, back.clone(), workers.clone());
+        let remote = stream.peer_addr()?.ip();
+        let local = stream.local_addr()?.ip();
+        let connection = Connection::new(state, admission, remote, local, back.clone(), workers.clone());
         Ok(Self {
             stream,
             connection: Arc::new(connection),

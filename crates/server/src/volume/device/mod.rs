@@ -144,7 +144,9 @@ impl<V> DeviceVolume<V> {
     fn serve(
         &self,
         request: DeviceRequest,
-        (node, offset, len): (NodeId, u64, u64),
+        node: NodeId,
+        offset: u64,
+        len: u64,
         classify: impl FnOnce(&mut BlockCache) -> Work,
     ) {
         // One lock for clock, cache, random numbers and queue, so that all of them see the same order of arrival.

@@ -168,7 +168,7 @@ impl<V: Volume> Volume for DeviceVolume<V> {
     fn read(&self, file: NodeId, offset: u64, buffer: &mut [u8]) -> VolumeResult<usize> {
         let count = self.inner.read(file, offset, buffer)?;
         let len = count as u64;
-        self.serve(DeviceRequest::Read, (file, offset, len), |cache| {
+        self.serve(DeviceRequest::Read, file, offset, len, |cache| {
             let lookup = cache.use_range(file, offset, len, None);
             read_work(cache, lookup, len)
         });
@@ -178,7 +178,7 @@ impl<V: Volume> Volume for DeviceVolume<V> {
     fn write(&self, file: NodeId, offset: u64, data: &[u8], durable: bool) -> VolumeResult<()> {
         self.inner.write(file, offset, data, durable)?;
         let len = data.len() as u64;
-        self.serve(DeviceRequest::Write, (file, offset, len), |cache| {
+        self.serve(DeviceRequest::Write, file, offset, len, |cache| {
             let through = durable || self.options.cache.writes == WritePolicy::Through || !cache.is_there();
             let lookup = cache.use_range(file, offset, len, Some(!through));
             write_work(cache, lookup, len, through)
@@ -188,7 +188,7 @@ impl<V: Volume> Volume for DeviceVolume<V> {
 
     fn commit(&self, file: NodeId) -> VolumeResult<()> {
         self.inner.commit(file)?;
-        self.serve(DeviceRequest::Commit, (file, 0, 0), |cache| {
+        self.serve(DeviceRequest::Commit, file, 0, 0, |cache| {
             let dirty = cache.clean(file);
             Work { hit: dirty == 0, operations: u64::from(dirty > 0), bytes: dirty * cache.block_bytes() }
         });

@@ -206,7 +206,8 @@ impl Tables {
     /// Adds a state of a client, which [`Tables::charge_state`] has charged.
     pub(super) fn add_state(
         &mut self,
-        (client, node): (u64, NodeId),
+        client: u64,
+        node: NodeId,
         kind: StateKind,
         mut charge: StateCharge,
     ) -> StateResult<u64> {

@@ -89,7 +89,8 @@ impl Listings {
     pub(super) fn names(
         &self,
         id: NodeId,
-        (directory, which): (BorrowedFd<'_>, Which),
+        directory: BorrowedFd<'_>,
+        which: Which,
         starts: bool,
     ) -> VolumeResult<Names> {
         if !starts && let Some(names) = self.kept(id) {

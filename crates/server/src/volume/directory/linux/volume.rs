@@ -255,7 +255,7 @@ impl Volume for DirectoryVolume {
 
     fn list(&self, directory: NodeId, cookie: u64, limit: usize) -> VolumeResult<Vec<DirectoryEntry>> {
         let open = self.tree.directory(directory)?;
-        let names = self.tree.listings.names(directory, (open.fd(), self.tree.listed()), cookie == 0)?;
+        let names = self.tree.listings.names(directory, open.fd(), self.tree.listed(), cookie == 0)?;
         let mut entries = Vec::new();
         for group in groups_after(&names, cookie) {
             // Return at least one group, even if it exceeds the limit: otherwise no listing could pass it.
