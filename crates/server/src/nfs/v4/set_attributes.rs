@@ -84,7 +84,7 @@ impl Compound<'_> {
         if change.size.is_some() {
             let state = self.state(args.state)?;
             self.check_size_change(node)?;
-            self.v4().state.check_io(&state, self.caller(), (node, true))?;
+            self.v4().state.check_io(&state, self.caller(), node, true)?;
         }
         self.recall(node)?;
         self.volume().set_attributes(node, &change).map_err(of_node)?;

@@ -155,7 +155,7 @@ impl Compound<'_> {
                 Content::Data.put(out);
                 out.u64(offset);
                 // The file ends earlier if it was shortened meanwhile.
-                is_shortened = self.put_data(out, node, (offset, (hole - offset) as u32))?;
+                is_shortened = self.put_data(out, node, offset, (hole - offset) as u32)?;
                 offset = hole;
             }
             segments += 1;

@@ -78,7 +78,7 @@ impl Smb1Call<'_> {
         let data = self.block.slice(usize::from(words.data_offset), len as usize).map_err(malformed)?;
         let offset = u64::from(words.offset_high) << 32 | u64::from(words.offset_low);
         let through = words.mode & WRITE_THROUGH != 0;
-        self.server.write(&open, self.lock_owner(&open), (offset, data), through)?;
+        self.server.write(&open, self.lock_owner(&open), offset, data, through)?;
         let response = WriteResponse {
             andx: NO_ANDX,
             count_low: words.len_low,
