@@ -13,7 +13,6 @@ use sharebench_target::Secret;
 use crate::common::front_end::{EventLog, FrontEnd, ServeError};
 use crate::common::refusal_log::RefusalLog;
 use crate::common::state_budget::StateBudget;
-use crate::volume::read_only::ReadOnlyVolume;
 use crate::volume::view::VolumeView;
 use crate::{
     BinderyProfile, ChangeReports, CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer,
@@ -186,7 +185,7 @@ impl EmbeddedServers {
     pub fn start(volume: &Arc<dyn Volume>, options: &ServeOptions) -> Result<Self, ServeError> {
         let mut servers = Self { front_ends: Vec::new(), ether: None };
         let volume: Arc<dyn Volume> = if options.read_only {
-            Arc::new(ReadOnlyVolume::new(Arc::clone(volume)))
+            Arc::new(VolumeView::read_only(Arc::clone(volume)))
         } else {
             Arc::clone(volume)
         };

@@ -46,7 +46,7 @@ pub struct SmbServerOptions {
     pub changes: ChangeReports,
     /// Clients may also cache what they write, which requires that nobody uses the volume but over this server.
     pub exclusive: bool,
-    /// CallResponse clients that offer nothing newer than SMB1 (NT LM 0.12), which is unsafe. Loopback addresses only.
+    /// Answer clients that offer nothing newer than SMB1 (NT LM 0.12), which is unsafe. Loopback addresses only.
     pub smb1: bool,
     /// Protection of messages that the server requires.
     pub protection: Protection,

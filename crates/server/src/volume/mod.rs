@@ -6,7 +6,6 @@ pub(crate) mod directory;
 pub(crate) mod error;
 pub(crate) mod memory;
 pub(crate) mod name;
-pub(crate) mod read_only;
 pub(crate) mod stored_data;
 pub(crate) mod view;
 

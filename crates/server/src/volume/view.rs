@@ -1,4 +1,5 @@
-//! The view of a volume that one front end has: with or without symbolic links, and with a report of every change.
+//! The view of a volume that one front end has: with or without symbolic links, read-only, and with a report of every
+//! change.
 
 use std::sync::Arc;
 
@@ -15,13 +16,19 @@ use crate::{
 pub(crate) struct VolumeView {
     inner: Arc<dyn Volume>,
     links: bool,
+    read_only: bool,
     reports: Vec<ChangeReports>,
 }
 
 impl VolumeView {
     /// A view with or without symbolic links. Changes through it go to each of `reports`.
     pub(crate) fn new(inner: &Arc<dyn Volume>, links: bool, reports: Vec<ChangeReports>) -> Self {
-        Self { inner: Arc::clone(inner), links, reports }
+        Self { inner: Arc::clone(inner), links, read_only: false, reports }
+    }
+
+    /// A view that rejects every change.
+    pub(crate) fn read_only(inner: Arc<dyn Volume>) -> Self {
+        Self { inner, links: true, read_only: true, reports: Vec::new() }
     }
 
     fn shown(&self, found: Attributes) -> VolumeResult<Attributes> {
@@ -37,23 +44,38 @@ impl VolumeView {
         }
     }
 
-    /// Reports a change of a node. One that failed may have been made in part.
+    fn check_writable(&self) -> VolumeResult<()> {
+        if self.read_only { Err(VolumeError::ReadOnly) } else { Ok(()) }
+    }
+
+    /// Changes a node, and reports the change. One that failed may have been made in part.
     #[inline]
-    fn node<T>(&self, node: NodeId, result: VolumeResult<T>) -> VolumeResult<T> {
+    fn node<T>(&self, node: NodeId, change: impl FnOnce() -> VolumeResult<T>) -> VolumeResult<T> {
+        self.check_writable()?;
+        let changed = change();
+        self.note_node(node);
+        changed
+    }
+
+    /// Changes the names of a directory, and reports the change.
+    fn names<T>(&self, directory: NodeId, change: impl FnOnce() -> VolumeResult<T>) -> VolumeResult<T> {
+        self.check_writable()?;
+        let changed = change()?;
+        self.note_names(directory);
+        Ok(changed)
+    }
+
+    #[inline]
+    fn note_node(&self, node: NodeId) {
         for reports in &self.reports {
             reports.node_changed(node);
         }
-        result
     }
 
-    /// Reports a change of the names of a directory.
-    fn names<T>(&self, directory: NodeId, result: VolumeResult<T>) -> VolumeResult<T> {
-        if result.is_ok() {
-            for reports in &self.reports {
-                reports.names_changed(directory);
-            }
+    fn note_names(&self, directory: NodeId) {
+        for reports in &self.reports {
+            reports.names_changed(directory);
         }
-        result
     }
 }
 
@@ -84,42 +106,51 @@ impl Volume for VolumeView {
     }
 
     fn create(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {
-        self.names(directory, self.inner.create(directory, name, mode))
+        self.names(directory, || self.inner.create(directory, name, mode))
     }
 
     fn make_directory(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {
-        self.names(directory, self.inner.make_directory(directory, name, mode))
+        self.names(directory, || self.inner.make_directory(directory, name, mode))
     }
 
     fn may_remove(&self, directory: NodeId) -> VolumeResult<()> {
+        self.check_writable()?;
         self.inner.may_remove(directory)
     }
 
     fn remove(&self, directory: NodeId, name: &str) -> VolumeResult<()> {
+        self.check_writable()?;
         let removed = self.lookup(directory, name)?;
-        self.names(directory, self.inner.remove(directory, name))?;
-        self.node(removed.node, Ok(()))
+        self.names(directory, || self.inner.remove(directory, name))?;
+        self.note_node(removed.node);
+        Ok(())
     }
 
     fn remove_directory(&self, directory: NodeId, name: &str) -> VolumeResult<()> {
+        self.check_writable()?;
         let removed = self.lookup(directory, name)?;
-        self.names(directory, self.inner.remove_directory(directory, name))?;
-        self.node(removed.node, Ok(()))
+        self.names(directory, || self.inner.remove_directory(directory, name))?;
+        self.note_node(removed.node);
+        Ok(())
     }
 
     fn rename(&self, from: NodeId, name: &str, to: NodeId, new_name: &str) -> VolumeResult<()> {
+        self.check_writable()?;
         let moved = self.lookup(from, name)?;
         let replaced = self.replaced(to, new_name)?;
-        self.names(from, self.inner.rename(from, name, to, new_name))?;
+        self.names(from, || self.inner.rename(from, name, to, new_name))?;
         if to != from {
-            self.names(to, Ok(()))?;
+            self.note_names(to);
         }
-        self.node(moved.node, Ok(()))?;
-        replaced.map_or(Ok(()), |replaced| self.node(replaced.node, Ok(())))
+        self.note_node(moved.node);
+        if let Some(replaced) = replaced {
+            self.note_node(replaced.node);
+        }
+        Ok(())
     }
 
     fn set_attributes(&self, node: NodeId, change: &SetAttributes) -> VolumeResult<Attributes> {
-        self.node(node, self.inner.set_attributes(node, change))
+        self.node(node, || self.inner.set_attributes(node, change))
     }
 
     fn dos_attributes(&self, node: NodeId) -> VolumeResult<DosAttributes> {
@@ -127,7 +158,7 @@ impl Volume for VolumeView {
     }
 
     fn set_dos_attributes(&self, node: NodeId, attributes: &DosAttributes) -> VolumeResult<()> {
-        self.node(node, self.inner.set_dos_attributes(node, attributes))
+        self.node(node, || self.inner.set_dos_attributes(node, attributes))
     }
 
     fn extended_attributes(&self, node: NodeId) -> VolumeResult<Vec<(String, Vec<u8>)>> {
@@ -135,7 +166,7 @@ impl Volume for VolumeView {
     }
 
     fn set_extended_attribute(&self, node: NodeId, name: &str, value: &[u8]) -> VolumeResult<()> {
-        self.node(node, self.inner.set_extended_attribute(node, name, value))
+        self.node(node, || self.inner.set_extended_attribute(node, name, value))
     }
 
     fn streams(&self, node: NodeId) -> VolumeResult<Vec<(String, Attributes)>> {
@@ -143,15 +174,15 @@ impl Volume for VolumeView {
     }
 
     fn create_stream(&self, node: NodeId, name: &str) -> VolumeResult<Attributes> {
-        self.node(node, self.inner.create_stream(node, name))
+        self.node(node, || self.inner.create_stream(node, name))
     }
 
     fn remove_stream(&self, node: NodeId, name: &str) -> VolumeResult<()> {
-        self.node(node, self.inner.remove_stream(node, name))
+        self.node(node, || self.inner.remove_stream(node, name))
     }
 
     fn rename_stream(&self, node: NodeId, name: &str, new_name: &str) -> VolumeResult<()> {
-        self.node(node, self.inner.rename_stream(node, name, new_name))
+        self.node(node, || self.inner.rename_stream(node, name, new_name))
     }
 
     fn descriptor(&self, node: NodeId) -> VolumeResult<Option<Vec<u8>>> {
@@ -159,7 +190,7 @@ impl Volume for VolumeView {
     }
 
     fn set_descriptor(&self, node: NodeId, descriptor: &[u8]) -> VolumeResult<()> {
-        self.node(node, self.inner.set_descriptor(node, descriptor))
+        self.node(node, || self.inner.set_descriptor(node, descriptor))
     }
 
     fn list(&self, directory: NodeId, cookie: u64, limit: usize) -> VolumeResult<Vec<DirectoryEntry>> {
@@ -185,7 +216,7 @@ impl Volume for VolumeView {
     }
 
     fn write(&self, file: NodeId, offset: u64, data: &[u8], durable: bool) -> VolumeResult<()> {
-        self.node(file, self.inner.write(file, offset, data, durable))
+        self.node(file, || self.inner.write(file, offset, data, durable))
     }
 
     fn commit(&self, file: NodeId) -> VolumeResult<()> {
@@ -196,7 +227,7 @@ impl Volume for VolumeView {
         if !self.links {
             return Err(VolumeError::Unsupported);
         }
-        self.names(directory, self.inner.make_link(directory, name, target))
+        self.names(directory, || self.inner.make_link(directory, name, target))
     }
 
     fn read_link(&self, link: NodeId) -> VolumeResult<Vec<u8>> {
@@ -204,9 +235,11 @@ impl Volume for VolumeView {
     }
 
     fn add_name(&self, file: NodeId, directory: NodeId, name: &str) -> VolumeResult<Attributes> {
+        self.check_writable()?;
         self.shown(self.inner.attributes(file)?)?;
-        let added = self.names(directory, self.inner.add_name(file, directory, name));
-        self.node(file, added)
+        let added = self.names(directory, || self.inner.add_name(file, directory, name));
+        self.note_node(file);
+        added
     }
 
     fn seek(&self, file: NodeId, offset: u64, target: SeekTarget) -> VolumeResult<Option<u64>> {
@@ -214,19 +247,19 @@ impl Volume for VolumeView {
     }
 
     fn allocate(&self, file: NodeId, offset: u64, len: u64) -> VolumeResult<()> {
-        self.node(file, self.inner.allocate(file, offset, len))
+        self.node(file, || self.inner.allocate(file, offset, len))
     }
 
     fn deallocate(&self, file: NodeId, offset: u64, len: u64) -> VolumeResult<()> {
-        self.node(file, self.inner.deallocate(file, offset, len))
+        self.node(file, || self.inner.deallocate(file, offset, len))
     }
 
     fn copy(&self, from: FileRange, to: FileRange, len: u64) -> VolumeResult<u64> {
-        self.node(to.file, self.inner.copy(from, to, len))
+        self.node(to.file, || self.inner.copy(from, to, len))
     }
 
     fn clone_range(&self, from: FileRange, to: FileRange, len: u64) -> VolumeResult<()> {
-        self.node(to.file, self.inner.clone_range(from, to, len))
+        self.node(to.file, || self.inner.clone_range(from, to, len))
     }
 
     fn persistent_id(&self, node: NodeId) -> Option<PersistentId> {

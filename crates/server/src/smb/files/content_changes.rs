@@ -9,7 +9,7 @@ use sharebench_smb::wire::header::{Header, flags};
 
 use crate::smb::status::Outcome;
 
-/// FileLocations in the number of [`ContentChanges`]: the changes since the last loss of a channel, which begin at 0, the earlier ones,
+/// Places in the number of [`ContentChanges`]: the changes since the last loss of a channel, which begin at 0, the earlier ones,
 /// and the channel sequence.
 const EARLIER: u32 = 24;
 const SEQUENCE: u32 = 48;

@@ -89,7 +89,7 @@ impl Call<'_> {
             _ => None,
         };
         if let Some(lost) = lost {
-            return self.reconnect(&request, lost, cache, holder, count, body);
+            return self.reconnect(&request, lost, cache, &holder, count, body);
         }
         let wanted = Wanted::new(&request, id, server.options.read_only, cache, holder, !self.resumed)?;
         let opened = match wanted.open(server)? {
@@ -158,7 +158,7 @@ impl Call<'_> {
         request: &CreateRequest,
         target: ReconnectTarget,
         cache: CacheRequest,
-        holder: Arc<Holder>,
+        holder: &Arc<Holder>,
         count: OpenCount,
         body: &mut Vec<u8>,
     ) -> Outcome<CallResponse> {
@@ -182,7 +182,7 @@ impl Call<'_> {
         };
         *open.count.lock().unwrap_or_else(PoisonError::into_inner) = count;
         open.changes.continue_with(self.channel_state());
-        let granted = open.file.state().rebind(open.id.volatile, &cache, &holder);
+        let granted = open.file.state().rebind(open.id.volatile, &cache, holder);
         let attributes = open.attributes(server.volume.as_ref());
         let added = self.session.add(open.id, self.tree_id, Opened::File(Arc::clone(&open)));
         let Some(attributes) = attributes.ok().filter(|_| added) else {

@@ -14,7 +14,7 @@ pub(crate) struct FileLocation {
     pub(crate) stream: Option<(NodeId, String)>,
 }
 
-/// The places of the opens of a file. One of them is chosen: that of the first open, or of the one that requests the removal.
+/// The locations of the opens of a file. One of them is chosen: that of the first open, or of the one that requests the removal.
 pub(crate) struct FileLocations {
     chosen: FileLocation,
     /// Those of opens by another name.
@@ -30,18 +30,18 @@ impl FileLocations {
         &self.chosen
     }
 
-    /// The places of all names by which the file is open.
+    /// The locations of all names by which the file is open.
     pub(crate) fn all(&self) -> impl Iterator<Item = &FileLocation> {
         std::iter::once(&self.chosen).chain(self.others.iter().map(|(_, location)| location))
     }
 
-    /// The place of an open.
+    /// The location of an open.
     pub(crate) fn of_open(&self, open: u64) -> &FileLocation {
         let other = self.others.iter().find(|(id, _)| *id == open);
         other.map_or(&self.chosen, |(_, location)| location)
     }
 
-    /// The place of an open, to change it.
+    /// The location of an open, to change it.
     pub(crate) fn of_open_mut(&mut self, open: u64) -> &mut FileLocation {
         let other = self.others.iter_mut().find(|(id, _)| *id == open);
         other.map_or(&mut self.chosen, |(_, location)| location)
@@ -59,7 +59,7 @@ impl FileLocations {
         self.others.retain(|(id, _)| *id != open);
     }
 
-    /// Chooses the place of an open.
+    /// Chooses the location of an open.
     pub(crate) fn choose(&mut self, open: u64) {
         self.chosen = self.of_open(open).clone();
     }

@@ -122,7 +122,7 @@ pub(crate) struct PageLimits {
 pub(crate) struct ListedPage {
     pub(crate) bytes: Vec<u8>,
     pub(crate) entries: usize,
-    /// ListingPosition of the last entry.
+    /// Position of the last entry.
     pub(crate) last_at: usize,
     /// Name of the last entry; empty if there is none.
     pub(crate) last_name: String,

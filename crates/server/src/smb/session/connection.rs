@@ -186,12 +186,11 @@ impl Connection {
 
 impl RequestRunner for Connection {
     fn resume(self: Arc<Self>, request: DeferredRequest) {
-        match &self.workers {
-            Some(workers) => workers.push(WorkerTask::Resume(Box::new(request), Arc::clone(&self))),
-            None => {
-                let connection = Arc::clone(&self);
-                drop(self.runtime.spawn(async move { connection.answer_deferred(request) }));
-            }
+        let connection = Arc::clone(&self);
+        if let Some(workers) = &self.workers {
+            workers.push(WorkerTask::Resume(Box::new(request), connection));
+        } else {
+            self.runtime.spawn(async move { connection.answer_deferred(request) });
         }
     }
 }

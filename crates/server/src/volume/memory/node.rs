@@ -89,7 +89,7 @@ pub(super) struct Node {
     change: AtomicU64,
 }
 
-/// NodeKind of a node, with its content.
+/// Kind of a node, with its content.
 pub(super) enum NodeKind {
     File(Content),
     Directory(Directory),

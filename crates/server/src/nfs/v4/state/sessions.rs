@@ -16,6 +16,7 @@ use crate::nfs::v4::state::session::Session;
 use crate::nfs::v4::state::{StateResult, StateTable, Tables};
 
 /// The limits of the calls and of the callbacks of a session.
+#[derive(Debug, Clone, Copy)]
 struct SessionChannels {
     fore: ChannelLimits,
     back: ChannelLimits,
