@@ -18,47 +18,35 @@
 //! # }
 //! ```
 
-mod admission;
-mod arenas;
-mod change_reports;
-mod device;
-mod directory;
-mod front_end;
-mod memory;
-mod name;
+mod common;
 mod ncp;
 mod nfs;
-mod read_only;
-mod refusal_log;
 mod servers;
 mod smb;
-mod stored_data;
 mod system;
-mod udp_port;
 mod volume;
-mod volume_error;
-mod volume_view;
 
-pub use arenas::share_arenas;
-pub use change_reports::ChangeReports;
-pub use device::{
-    CacheOptions, DeviceCounters, DeviceLog, DeviceOptions, DeviceRecord, DeviceRequest, DeviceVolume,
-    ServiceTime, WritePolicy,
-};
-pub use directory::{DirectoryError, DirectoryOptions, DirectoryVolume};
-pub use front_end::{EventLog, FrontEnd, ServeError};
-pub use memory::MemoryVolume;
-pub use name::{MAX_NAME_BYTES, check_name};
+pub use common::arenas::share_arenas;
+pub use common::front_end::{EventLog, FrontEnd, ServeError};
+pub use common::state_budget::StateBudget;
 pub use ncp::{
     BinderyProfile, CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions,
 };
 pub use nfs::{NfsServer, NfsServerCounts, NfsServerOptions, NfsTls};
 pub use servers::{EmbeddedServers, ServeOptions};
-pub use sharebench_ncp::server::StateBudget;
+
 pub use smb::{Protection, SmbServer, SmbServerOptions, WriteTimes};
-pub use stored_data::StoredData;
+pub use volume::change_reports::ChangeReports;
+pub use volume::device::{
+    CacheOptions, DeviceCounters, DeviceLog, DeviceOptions, DeviceRecord, DeviceRequest, DeviceVolume,
+    ServiceTime, WritePolicy,
+};
+pub use volume::directory::{DirectoryError, DirectoryOptions, DirectoryVolume};
+pub use volume::error::{VolumeError, VolumeResult};
+pub use volume::memory::MemoryVolume;
+pub use volume::name::{MAX_NAME_BYTES, check_name};
+pub use volume::stored_data::StoredData;
 pub use volume::{
     Attributes, DirectoryEntry, DosAttributes, FileRange, ListedIn, NodeId, PersistentId, ROOT, SeekTarget,
     SetAttributes, Volume, VolumeSpace,
 };
-pub use volume_error::{VolumeError, VolumeResult};

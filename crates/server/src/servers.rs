@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use sharebench_gss::AcceptorKeys;
 use sharebench_ncp::security::level::Level;
-use sharebench_ncp::server::{StateBudget, Watchdog};
+use sharebench_ncp::server::Watchdog;
 use sharebench_target::Secret;
 
-use crate::front_end::{EventLog, FrontEnd, ServeError};
-use crate::read_only::ReadOnlyVolume;
-use crate::refusal_log::RefusalLog;
-use crate::volume_view::VolumeView;
+use crate::common::front_end::{EventLog, FrontEnd, ServeError};
+use crate::common::refusal_log::RefusalLog;
+use crate::common::state_budget::StateBudget;
+use crate::volume::view::VolumeView;
 use crate::{
     BinderyProfile, ChangeReports, CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer,
     NcpServerOptions, NfsServer, NfsServerOptions, NfsTls, SmbServer, SmbServerOptions, Volume, WriteTimes,
@@ -185,7 +185,7 @@ impl EmbeddedServers {
     pub fn start(volume: &Arc<dyn Volume>, options: &ServeOptions) -> Result<Self, ServeError> {
         let mut servers = Self { front_ends: Vec::new(), ether: None };
         let volume: Arc<dyn Volume> = if options.read_only {
-            Arc::new(ReadOnlyVolume::new(Arc::clone(volume)))
+            Arc::new(VolumeView::read_only(Arc::clone(volume)))
         } else {
             Arc::clone(volume)
         };
@@ -235,10 +235,7 @@ impl EmbeddedServers {
 
     /// Stops all servers.
     pub fn stop(self) {
-        for front_end in self.front_ends {
-            front_end.stop();
-        }
-        drop(self.ether);
+        drop(self);
     }
 }
 

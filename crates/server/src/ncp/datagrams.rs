@@ -14,7 +14,7 @@ use sharebench_ncp::wire::watchdog::IpWatchdog;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::ncp::ServerState;
+use crate::ncp::state::ServerState;
 
 /// The largest number of datagrams that wait for a volume; the clients of others retransmit.
 pub(super) const MAX_WAITING: usize = 1024;

@@ -11,9 +11,9 @@ use sharebench_ncp::wire::{Completion, DosTime};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-use crate::front_end::EventLog;
-use crate::ncp::NcpServerOptions;
-use crate::refusal_log::RefusalLog;
+use crate::common::front_end::EventLog;
+use crate::common::refusal_log::RefusalLog;
+use crate::ncp::options::NcpServerOptions;
 
 /// The clocks of the machine, and unpredictable keys.
 #[derive(Debug)]

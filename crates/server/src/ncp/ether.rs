@@ -10,7 +10,7 @@ use sharebench_ncp::wire::ethernet::Framing;
 use sharebench_ncp::wire::ipx::Address;
 
 use crate::Volume;
-use crate::front_end::ServeError;
+use crate::common::front_end::ServeError;
 use crate::ncp::ipx::{ECHO, NETWORK};
 use crate::ncp::options::{NcpServerOptions, TransportLimits, server_name};
 use crate::ncp::services::ServiceAdvertiser;
@@ -134,7 +134,7 @@ impl NcpEtherServer {
 
 impl Drop for NcpEtherServer {
     fn drop(&mut self) {
-        self.threads.halt();
+        self.threads.serving.halt();
         for packet in self.services.announcements(false) {
             // Clients that do not receive it notice by timeouts.
             let _ = self.socket.send(Address::BROADCAST, &packet);

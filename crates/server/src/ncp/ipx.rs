@@ -18,10 +18,10 @@ use sharebench_ncp::wire::tcp::MAX_MESSAGE;
 use sharebench_ncp::wire::watchdog::Notice;
 use tokio::sync::Semaphore;
 
-use crate::ncp::ServerState;
 use crate::ncp::datagrams::{Departures, MAX_WAITING};
 use crate::ncp::ipx_link::{IpxLink, LinkAddress};
 use crate::ncp::services::{EVERY, ServiceAdvertiser};
+use crate::ncp::state::ServerState;
 
 /// Internal network number of the server.
 pub(super) const NETWORK: u32 = 0x5348_5242;

@@ -14,94 +14,29 @@ mod ipx_link;
 mod lock_tests;
 mod options;
 mod services;
+mod state;
 mod streams;
 #[cfg(test)]
 mod tests;
 mod threads;
 mod volume;
 
-use std::collections::HashSet;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
-use sharebench_ncp::server::{Datagrams, Environment, MAX_PACKET, Peer, PendingWork, Server};
-use sharebench_ncp::wire::TransportKind;
+use sharebench_ncp::server::MAX_PACKET;
 
 use crate::Volume;
-use crate::admission::Admissions;
-use crate::front_end::{FrontEnd, ServeError, check_exposure};
-use crate::ncp::environment::SystemEnvironment;
-use crate::ncp::options::TransportLimits;
+use crate::common::front_end::{FrontEnd, ServeError, check_exposure};
+use crate::common::sockets::{bind_both, bind_udp};
+use crate::ncp::options::{PROTOCOL, TransportLimits};
 use crate::ncp::threads::{ServerThreads, Sockets};
-use crate::ncp::volume::ServedVolume;
-use crate::udp_port::{bind_both, bind_udp};
 
 pub use ether::{NcpEtherOptions, NcpEtherServer};
 pub use options::{BinderyProfile, CommitPolicy, NameSpaces, NcpServerOptions};
 
-const PROTOCOL: &str = "ncp";
 /// The protocol name of IPX in UDP, which has separate connections.
 const ON_IPX: &str = "ncp-ipx";
-
-/// The longest interval between two checks of a waiting request.
-const LOOK: Duration = Duration::from_secs(1);
-
-/// The state that all tasks of a server share.
-struct ServerState {
-    server: Server<ServedVolume, SystemEnvironment>,
-    /// True when calls may block and therefore run on other threads.
-    blocks: bool,
-    max_connections: usize,
-    admissions: Arc<Admissions>,
-    patience: Duration,
-    /// Interval of checks for idle clients.
-    watch: Duration,
-    /// Clients on datagrams for which a task waits for a lock.
-    awaited: Mutex<HashSet<Peer>>,
-}
-
-impl ServerState {
-    /// Does the remaining work for a datagram, on a thread that may block.
-    fn work(&self, left: PendingWork, peer: Peer, transport: TransportKind, datagram: &[u8]) -> Datagrams {
-        let mut out = Datagrams::new();
-        match left {
-            PendingWork::Done => {}
-            PendingWork::Call => self.server.receive_datagram(peer, transport, datagram, &mut out),
-            PendingWork::Burst => self.server.execute_burst(peer, &mut out),
-        }
-        out
-    }
-
-    /// Waits for the reply to a request that waits for a lock; empty if the client has no such request.
-    async fn waited(&self, peer: Peer) -> Vec<u8> {
-        let mut out = Vec::new();
-        loop {
-            // Registered before the check, so that a release between the check and the wait is not missed.
-            let released = self.server.environment().released();
-            let Some(until) = self.server.resume(peer, &mut out) else { return out };
-            let pause = until.saturating_sub(self.server.environment().now());
-            // Timeout or release: the request is checked again in both cases.
-            let _ = tokio::time::timeout(pause.min(LOOK), released).await;
-        }
-    }
-
-    /// The same for datagrams, each of which has a task of its own: only one task per client waits, the others return
-    /// an empty reply.
-    async fn waited_alone(&self, peer: Peer) -> Vec<u8> {
-        let awaited = || self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
-        while awaited().insert(peer) {
-            let answer = self.waited(peer).await;
-            awaited().remove(&peer);
-            // A wait that began meanwhile saw this task registered, so this task takes it over.
-            let mut out = answer;
-            if !out.is_empty() || self.server.resume(peer, &mut out).is_none() {
-                return out;
-            }
-        }
-        Vec::new()
-    }
-}
 
 /// An NCP server over one volume, on threads of its own.
 ///
@@ -165,8 +100,8 @@ impl NcpServer {
     }
 
     /// Closes the sockets and all connections, and returns when the threads have ended.
-    pub fn stop(mut self) {
-        self.threads.halt();
+    pub fn stop(self) {
+        drop(self);
     }
 }
 
@@ -177,9 +112,5 @@ impl FrontEnd for NcpServer {
 
     fn addr(&self) -> SocketAddr {
         self.addr
-    }
-
-    fn stop(self: Box<Self>) {
-        (*self).stop();
     }
 }

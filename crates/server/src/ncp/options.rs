@@ -11,12 +11,14 @@ use sharebench_ncp::wire::text::padded;
 use sharebench_target::Secret;
 
 use crate::Volume;
-use crate::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
-use crate::ncp::PROTOCOL;
+use crate::common::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
+use crate::common::refusal_log::RefusalLog;
 use crate::ncp::environment::SystemEnvironment;
 use crate::ncp::ipx::NETWORK;
 use crate::ncp::volume::ServedVolume;
-use crate::refusal_log::RefusalLog;
+
+/// The protocol's name in messages.
+pub(super) const PROTOCOL: &str = "ncp";
 
 /// The longest volume name, and the longest account name, which is sent with a trailing NUL.
 const MAX_VOLUME_NAME: usize = 15;

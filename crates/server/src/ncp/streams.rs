@@ -1,8 +1,7 @@
 //! The connections over TCP: one task each, without buffers of their own while idle.
 
 use std::cell::RefCell;
-use std::io::{self, ErrorKind};
-use std::net::TcpListener;
+use std::io::{self, ErrorKind, IoSlice};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,11 +9,11 @@ use sharebench_ncp::server::Peer;
 use sharebench_ncp::wire::TransportKind;
 use sharebench_ncp::wire::tcp::{Direction, MAX_MESSAGE, message_len};
 use tokio::net::TcpStream;
-use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
 
-use crate::admission::{Admission, Admissions};
-use crate::ncp::ServerState;
+use crate::common::admission::Admission;
+use crate::common::sockets::send_within;
+use crate::ncp::state::ServerState;
 
 /// Streams that may be open in addition to the connections, so that further clients receive a refusal.
 pub(super) const SPARE_STREAMS: usize = 64;
@@ -24,32 +23,13 @@ thread_local! {
     static SCRATCH: RefCell<(Vec<u8>, Vec<u8>)> = RefCell::new((vec![0; MAX_MESSAGE], Vec::new()));
 }
 
-/// Accepts connections and distributes them to the threads in turn.
-pub(super) async fn accept(
-    listener: TcpListener,
-    state: Arc<ServerState>,
-    handles: Vec<Handle>,
-) -> io::Result<()> {
-    let listener = tokio::net::TcpListener::from_std(listener)?;
-    let mut looks = tokio::time::interval(Admissions::LOOK);
-    for handle in handles.iter().cycle() {
-        let (stream, client) = state.admissions.next(&listener, &mut looks, "NCP").await;
-        let Some(admission) = state.admissions.admit(client.ip()) else { continue };
-        let number = admission.number();
-        let peer = Peer::AddressedStream(number, client.ip().to_canonical());
-        let slot = StreamConnection { peer, state: Arc::clone(&state), admission };
-        let Ok(stream) = stream.into_std() else { continue };
-        let task = handle.spawn(async move {
-            // Registers the socket with the runtime of the thread that serves it.
-            if let Ok(stream) = TcpStream::from_std(stream)
-                && let Err(error) = slot.serve(stream).await
-            {
-                tracing::debug!(%error, "NCP connection ended");
-            }
-        });
-        Admission::served_by(&state.admissions, number, task.abort_handle());
+/// Serves a connection until its peer closes it or breaks the protocol.
+pub(super) async fn serve(stream: TcpStream, state: Arc<ServerState>, admission: Admission) {
+    let peer = Peer::AddressedStream(admission.number(), admission.address());
+    let connection = StreamConnection { peer, state, admission };
+    if let Err(error) = connection.serve(stream).await {
+        tracing::debug!(%error, "NCP connection ended");
     }
-    Ok(())
 }
 
 /// An open TCP stream; dropping it ends its NCP connection.
@@ -219,12 +199,5 @@ fn try_write(stream: &TcpStream, out: &[u8]) -> io::Result<usize> {
 }
 
 async fn send(stream: &TcpStream, unsent: &[u8], patience: Duration) -> io::Result<()> {
-    let mut rest = unsent;
-    let deadline = Instant::now() + patience;
-    while !rest.is_empty() {
-        let late = |_| io::Error::new(ErrorKind::TimedOut, "the client did not receive its replies in time");
-        timeout_at(deadline, stream.writable()).await.map_err(late)??;
-        rest = &rest[try_write(stream, rest)?..];
-    }
-    Ok(())
+    send_within(stream, &mut [IoSlice::new(unsent)], patience).await
 }

@@ -1,24 +1,23 @@
 //! The threads of an NCP server, which serve its sockets until the server stops.
 
-use std::io;
 use std::net::{TcpListener, UdpSocket};
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use sharebench_ncp::ether::EtherSocket;
 use sharebench_target::readiness::AsyncFd;
-use tokio::runtime::{Builder, Runtime};
-use tokio::sync::watch;
+use tokio::runtime::Handle;
 
 use crate::Volume;
-use crate::admission::{AdmissionLimits, Admissions};
-use crate::front_end::ServeError;
+use crate::common::admission::{AdmissionLimits, Admissions};
+use crate::common::front_end::ServeError;
+use crate::common::refusal_log::RefusalLog;
+use crate::common::threads::ServingThreads;
 use crate::ncp::ipx_link::IpxLink;
 use crate::ncp::options::{NcpServerOptions, TransportLimits};
 use crate::ncp::services::ServiceAdvertiser;
-use crate::ncp::{ServerState, datagrams, ipx, streams};
-use crate::refusal_log::RefusalLog;
+use crate::ncp::state::ServerState;
+use crate::ncp::{datagrams, ipx, streams};
 
 /// Default interval of checks for idle clients.
 const WATCH: Duration = Duration::from_secs(5);
@@ -40,8 +39,7 @@ pub(super) enum Sockets {
 /// The threads of a running server. Dropping it stops them.
 pub(super) struct ServerThreads {
     pub(super) state: Arc<ServerState>,
-    stop: watch::Sender<bool>,
-    threads: Vec<JoinHandle<()>>,
+    pub(super) serving: ServingThreads,
 }
 
 impl ServerThreads {
@@ -76,67 +74,38 @@ impl ServerThreads {
             watch,
             awaited: Mutex::default(),
         });
-        let (stop, _) = watch::channel(false);
-        let mut started = Self { state, stop, threads: Vec::new() };
-        started
-            .start_threads(transports, threads)
-            .map_err(|source| ServeError::Threads { protocol, source })?;
-        Ok(started)
-    }
-
-    fn start_threads(&mut self, transports: Sockets, threads: usize) -> io::Result<()> {
-        let runtimes: io::Result<Vec<Runtime>> =
-            (0..threads).map(|_| Builder::new_current_thread().enable_all().build()).collect();
-        let runtimes = runtimes?;
-        let handles = runtimes.iter().map(|runtime| runtime.handle().clone()).collect();
-        let state = Arc::clone(&self.state);
-        if let (Some(first), Some(last)) = (runtimes.first(), runtimes.last()) {
-            match transports {
-                Sockets::Ip { listener, socket, echo } => {
-                    first.spawn(streams::accept(listener, Arc::clone(&state), handles));
-                    last.spawn(datagrams::serve(socket, state));
-                    last.spawn(datagrams::echo(echo));
-                }
-                Sockets::IpxInUdp(socket) => {
-                    last.spawn(async move {
-                        let link = IpxLink::Udp(tokio::net::UdpSocket::from_std(socket)?);
-                        ipx::serve(link, state, None).await
-                    });
-                }
-                Sockets::Ether(socket, services) => {
-                    last.spawn(async move {
-                        // SAFETY: the socket keeps its descriptor until it is dropped, and the `AsyncFd` owns the
-                        // socket.
-                        let watched = unsafe { AsyncFd::register(socket) };
-                        let link = IpxLink::Ether(watched?);
-                        ipx::serve(link, state, Some(services)).await
-                    });
-                }
-            }
-        }
-        for runtime in runtimes {
-            let mut stopped = self.stop.subscribe();
-            let run = move || {
-                // An error means that the sender is gone, which stops the thread as well.
-                let _ = runtime.block_on(stopped.wait_for(|stop| *stop));
-            };
-            self.threads.push(std::thread::Builder::new().name("ncp-server".into()).spawn(run)?);
-        }
-        Ok(())
-    }
-
-    /// Closes sockets and connections, and returns when the threads have ended.
-    pub(super) fn halt(&mut self) {
-        self.stop.send_replace(true);
-        for thread in self.threads.drain(..) {
-            // A thread that panicked has ended as well.
-            let _ = thread.join();
-        }
+        let serve = |handles| serve(transports, &state, handles);
+        let serving = ServingThreads::start("ncp-server", threads, serve);
+        let serving = serving.map_err(|source| ServeError::Threads { protocol, source })?;
+        Ok(Self { state, serving })
     }
 }
 
-impl Drop for ServerThreads {
-    fn drop(&mut self) {
-        self.halt();
+/// Spawns the tasks that serve the sockets.
+fn serve(transports: Sockets, state: &Arc<ServerState>, threads: Vec<Handle>) {
+    let (Some(first), Some(last)) = (threads.first().cloned(), threads.last().cloned()) else { return };
+    let state = Arc::clone(state);
+    match transports {
+        Sockets::Ip { listener, socket, echo } => {
+            let shared = Arc::clone(&state);
+            let serve = move |stream, admission| streams::serve(stream, Arc::clone(&shared), admission);
+            first.spawn(Arc::clone(&state.admissions).accept(listener, threads, serve));
+            last.spawn(datagrams::serve(socket, state));
+            last.spawn(datagrams::echo(echo));
+        }
+        Sockets::IpxInUdp(socket) => {
+            last.spawn(async move {
+                let link = IpxLink::Udp(tokio::net::UdpSocket::from_std(socket)?);
+                ipx::serve(link, state, None).await
+            });
+        }
+        Sockets::Ether(socket, services) => {
+            last.spawn(async move {
+                // SAFETY: the socket keeps its descriptor until it is dropped, and the `AsyncFd` owns the socket.
+                let watched = unsafe { AsyncFd::register(socket) };
+                let link = IpxLink::Ether(watched?);
+                ipx::serve(link, state, Some(services)).await
+            });
+        }
     }
 }

@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use sharebench_ncp::server::volume::{self, Change, Entry, Node, Space};
 use sharebench_ncp::wire::{Completion, DosTime};
 
-use crate::name::check_portable_name;
 use crate::ncp::environment::unix_seconds;
 use crate::ncp::options::{CommitPolicy, NameSpaces};
+use crate::volume::name::check_portable_name;
 use crate::{Attributes, DirectoryEntry, DosAttributes, NodeId, ROOT, SetAttributes, Volume, VolumeError};
 
 /// A volume, its commit policy and its name spaces.

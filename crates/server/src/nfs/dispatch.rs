@@ -12,9 +12,9 @@ use sharebench_nfs::record::{begin_record, end_record};
 use sharebench_nfs::rpc::{CallError, CallHeader, Rejection, put_success};
 use sharebench_nfs::xdr::{Reader, Writer, XdrError};
 
-use crate::nfs::listing::MAX_PAGE_BYTES;
-use crate::nfs::reply_cache::Earlier;
 use crate::nfs::state::ServerState;
+use crate::nfs::transport::reply_cache::Earlier;
+use crate::nfs::v3::listing::MAX_PAGE_BYTES;
 use crate::nfs::v4::Peer;
 
 /// `AUTH_REJECTEDCRED` (RFC 5531, 9).

@@ -7,7 +7,7 @@ use sharebench_nfs::protocol::MAX_HANDLE_BYTES;
 use sharebench_nfs::status::NfsStatus;
 use sharebench_nfs::xdr::{Reader, Writer, XdrError};
 
-use crate::nfs::sip::SipKey;
+use crate::nfs::siphash::SipKey;
 use crate::{NodeId, PersistentId, ROOT, Volume, VolumeError};
 
 /// Magic of a handle with the number of a node: "shb" and the version of the layout.
@@ -40,7 +40,7 @@ impl HandleSecret {
 
 /// What a handle refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum FileObject {
     /// A directory above the volume, by its depth; NFSv4 only.
     Pseudo(u32),
     /// A node of the volume.
@@ -86,23 +86,23 @@ impl HandleKey {
 
     /// Encodes a node's handle with its length.
     pub(super) fn put(&self, writer: &mut Writer, node: NodeId) {
-        self.put_place(writer, Place::Node(node));
+        self.put_object(writer, FileObject::Node(node));
     }
 
     /// Encodes a handle with its length.
-    pub(super) fn put_place(&self, writer: &mut Writer, place: Place) {
-        let persistent = match (place, &self.persistent) {
-            (Place::Node(node), Some(volume)) => volume.persistent_id(node),
+    pub(super) fn put_object(&self, writer: &mut Writer, object: FileObject) {
+        let persistent = match (object, &self.persistent) {
+            (FileObject::Node(node), Some(volume)) => volume.persistent_id(node),
             _ => None,
         };
         let number;
-        let (magic, identity): ([u8; 4], &[u8]) = match (place, &persistent) {
+        let (magic, identity): ([u8; 4], &[u8]) = match (object, &persistent) {
             (_, Some(identity)) => (PERSISTENT, identity),
-            (Place::Node(node), None) => {
+            (FileObject::Node(node), None) => {
                 number = node.0.to_be_bytes();
                 (NUMBERED, &number)
             }
-            (Place::Pseudo(depth), None) => {
+            (FileObject::Pseudo(depth), None) => {
                 number = u64::from(depth).to_be_bytes();
                 (PSEUDO, &number)
             }
@@ -121,16 +121,16 @@ impl HandleKey {
     pub(super) fn get(&self, reader: &mut Reader<'_>) -> Result<Result<NodeId, NfsStatus>, XdrError> {
         let bytes = reader.opaque("file handle", MAX_HANDLE_BYTES)?;
         Ok(match self.find(bytes) {
-            Ok(Place::Node(node)) => Ok(node),
+            Ok(FileObject::Node(node)) => Ok(node),
             Err(VolumeError::Stale) => Err(NfsStatus::Stale),
-            Ok(Place::Pseudo(_)) | Err(_) => Err(NfsStatus::BadHandle),
+            Ok(FileObject::Pseudo(_)) | Err(_) => Err(NfsStatus::BadHandle),
         })
     }
 
     /// What a handle refers to: [`VolumeError::Stale`] if another instance created it or the node no longer exists,
     /// [`VolumeError::BadName`] if no instance did.
     #[inline]
-    pub(super) fn find(&self, bytes: &[u8]) -> Result<Place, VolumeError> {
+    pub(super) fn find(&self, bytes: &[u8]) -> Result<FileObject, VolumeError> {
         let bad = VolumeError::BadName;
         let (signed, code) = bytes.split_last_chunk::<8>().ok_or(bad)?;
         let (magic, rest) = signed.split_first_chunk::<4>().ok_or(bad)?;
@@ -152,10 +152,10 @@ impl HandleKey {
         }
         match (<[u8; 8]>::try_from(identity), PersistentId::try_from(identity), &self.persistent) {
             (Ok(number), _, _) if *magic == PSEUDO => {
-                Ok(Place::Pseudo(u32::try_from(u64::from_be_bytes(number)).map_err(|_| bad)?))
+                Ok(FileObject::Pseudo(u32::try_from(u64::from_be_bytes(number)).map_err(|_| bad)?))
             }
-            (Ok(number), _, _) => Ok(Place::Node(NodeId(u64::from_be_bytes(number)))),
-            (_, Ok(identity), Some(volume)) => volume.find_persistent(&identity).map(Place::Node),
+            (Ok(number), _, _) => Ok(FileObject::Node(NodeId(u64::from_be_bytes(number)))),
+            (_, Ok(identity), Some(volume)) => volume.find_persistent(&identity).map(FileObject::Node),
             _ => Err(VolumeError::Stale),
         }
     }
@@ -185,8 +185,8 @@ mod tests {
     fn a_directory_above_the_volume_is_no_node() {
         let key = HandleKey::new();
         let mut writer = Writer::default();
-        key.put_place(&mut writer, Place::Pseudo(1));
-        assert_eq!(key.find(&writer.as_slice()[4..]), Ok(Place::Pseudo(1)));
+        key.put_object(&mut writer, FileObject::Pseudo(1));
+        assert_eq!(key.find(&writer.as_slice()[4..]), Ok(FileObject::Pseudo(1)));
         assert_eq!(key.get(&mut Reader::new(writer.as_slice())), Ok(Err(NfsStatus::BadHandle)));
     }
 }

@@ -1,55 +1,37 @@
 //! The NFS front end: a volume served as NFS versions 3, 4.0, 4.1 and 4.2 and MOUNT version 3 on one TCP port, and as version 3
 //! over UDP at the same port on request.
 
-mod buffers;
-mod connection;
-mod data;
-mod datagrams;
 mod dispatch;
-mod facts;
-mod frames;
+mod gss;
 mod handle;
-mod listing;
-mod mounting;
-mod names;
 mod options;
-mod reply;
-mod reply_cache;
-mod secured;
-mod sip;
+mod siphash;
 mod state;
 mod transport;
+mod v3;
 mod v4;
-mod workers;
 
 #[cfg(test)]
 mod tests;
 
-use std::io;
-use std::net::{SocketAddr, TcpListener, UdpSocket};
-use std::sync::atomic::Ordering;
+use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
-
-use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::sync::watch;
 
 use crate::Volume;
-use crate::admission::{Admission, Admissions};
-use crate::change_reports::VolumeObserver;
-use crate::front_end::{FrontEnd, ServeError, check_exposure};
-use crate::nfs::connection::serve;
-use crate::nfs::datagrams::serve_datagrams;
+use crate::common::front_end::{FrontEnd, ServeError, check_exposure};
+use crate::common::sockets::{bind_both, bind_tcp};
+use crate::common::threads::ServingThreads;
+use crate::common::workers::WorkerThreads;
+use crate::nfs::options::PROTOCOL;
 use crate::nfs::state::ServerState;
+use crate::nfs::transport::connection::serve;
+use crate::nfs::transport::datagrams::serve_datagrams;
+use crate::nfs::transport::workers::CallTask;
 use crate::nfs::v4::{LeaseClock, StableStore};
-use crate::nfs::workers::Workers;
-use crate::udp_port::bind_both;
+use crate::volume::change_reports::VolumeObserver;
 
-pub use options::NfsServerOptions;
+pub use options::{NfsServerOptions, NfsTls};
 pub use state::NfsServerCounts;
-pub use transport::NfsTls;
-
-const PROTOCOL: &str = "nfs";
 
 /// A running NFS server over one volume: NFS versions 3, 4.0, 4.1 and 4.2 and MOUNT version 3 on one TCP port.
 ///
@@ -61,9 +43,8 @@ const PROTOCOL: &str = "nfs";
 pub struct NfsServer {
     addr: SocketAddr,
     state: Arc<ServerState>,
-    stop: watch::Sender<bool>,
-    threads: Vec<JoinHandle<()>>,
-    workers: Option<Arc<Workers>>,
+    _threads: ServingThreads,
+    _workers: Option<WorkerThreads<CallTask>>,
 }
 
 impl NfsServer {
@@ -86,12 +67,11 @@ impl NfsServer {
         check_exposure(PROTOCOL, addr, options.expose || options.keys.is_some())?;
         let bind = |source| ServeError::Bind { protocol: PROTOCOL, addr, source };
         let (listener, datagrams) = if options.udp {
-            let (listener, socket) = bind_both(addr).map_err(bind)?;
-            (listener, Some(socket))
+            bind_both(addr).map(|(listener, socket)| (listener, Some(socket)))
         } else {
-            (TcpListener::bind(addr).map_err(bind)?, None)
-        };
-        listener.set_nonblocking(true).map_err(bind)?;
+            bind_tcp(addr).map(|listener| (listener, None))
+        }
+        .map_err(bind)?;
         let bound = listener.local_addr().map_err(bind)?;
         let blocks = !volume.never_blocks();
         let stable = options.state.as_deref().map(StableStore::open).transpose();
@@ -103,47 +83,27 @@ impl NfsServer {
         let changes = options.changes.clone();
         let state = Arc::new(ServerState::new(&volume, options, LeaseClock::real(), stable));
         changes.observe(Arc::downgrade(&state) as Weak<dyn VolumeObserver>);
-        let (stop, _) = watch::channel(false);
-        let mut server = Self { addr: bound, state, stop, threads: Vec::new(), workers: None };
-        server
-            .start_threads(listener, datagrams, blocks)
-            .map_err(|source| ServeError::Threads { protocol: PROTOCOL, source })?;
-        Ok(server)
-    }
-
-    fn start_threads(
-        &mut self,
-        listener: TcpListener,
-        datagrams: Option<UdpSocket>,
-        blocks: bool,
-    ) -> io::Result<()> {
-        if blocks {
-            let (workers, threads) = Workers::start(self.state.options.workers.max(1), &self.state)?;
-            self.workers = Some(workers);
-            self.threads.extend(threads);
-        }
-        let runtimes: io::Result<Vec<Runtime>> = (0..self.state.options.threads.max(1))
-            .map(|_| Builder::new_current_thread().enable_all().build())
-            .collect();
-        let runtimes = runtimes?;
-        let handles = runtimes.iter().map(|runtime| runtime.handle().clone()).collect();
-        let accepting = accept(listener, Arc::clone(&self.state), self.workers.clone(), handles);
-        if let Some(first) = runtimes.first() {
-            first.spawn(accepting);
-            first.spawn(end_leases(Arc::downgrade(&self.state)));
+        let start = |source| ServeError::Threads { protocol: PROTOCOL, source };
+        let start_workers = || {
+            let shared = Arc::clone(&state);
+            let run = move |task: CallTask| task.run(&shared);
+            WorkerThreads::start("nfs-worker", state.options.workers, |_| false, run).map_err(start)
+        };
+        let worker_threads = blocks.then(start_workers).transpose()?;
+        let workers = worker_threads.as_ref().map(WorkerThreads::workers);
+        let serving = ServingThreads::start("nfs-server", state.options.threads, |threads| {
+            let Some(first) = threads.first().cloned() else { return };
+            first.spawn(end_leases(Arc::downgrade(&state)));
             if let Some(socket) = datagrams {
-                first.spawn(serve_datagrams(socket, Arc::clone(&self.state), self.workers.clone()));
+                first.spawn(serve_datagrams(socket, Arc::clone(&state), workers.clone()));
             }
-        }
-        for runtime in runtimes {
-            let mut stopped = self.stop.subscribe();
-            let run = move || {
-                // The sender outlives this thread; if it is dropped, the thread stops as well.
-                let _ = runtime.block_on(stopped.wait_for(|stop| *stop));
-            };
-            self.threads.push(std::thread::Builder::new().name("nfs-server".into()).spawn(run)?);
-        }
-        Ok(())
+            let shared = Arc::clone(&state);
+            let serve =
+                move |stream, admission| serve(stream, Arc::clone(&shared), admission, workers.clone());
+            first.spawn(Arc::clone(&state.admissions).accept(listener, threads, serve));
+        });
+        let serving = serving.map_err(start)?;
+        Ok(Self { addr: bound, state, _threads: serving, _workers: worker_threads })
     }
 
     /// Address that it listens on.
@@ -153,7 +113,7 @@ impl NfsServer {
 
     /// Counts since the start.
     pub fn counts(&self) -> NfsServerCounts {
-        self.state.counters.counts()
+        self.state.counters.counts(self.state.admissions.accepted())
     }
 
     /// Number of records of NFSv4 clients: those whose lease has not ended.
@@ -162,25 +122,8 @@ impl NfsServer {
     }
 
     /// Closes the listener and every connection, and returns when its threads have ended.
-    pub fn stop(mut self) {
-        self.halt();
-    }
-
-    fn halt(&mut self) {
-        self.stop.send_replace(true);
-        if let Some(workers) = &self.workers {
-            workers.close();
-        }
-        for thread in self.threads.drain(..) {
-            // A thread that panicked has ended as well.
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Drop for NfsServer {
-    fn drop(&mut self) {
-        self.halt();
+    pub fn stop(self) {
+        drop(self);
     }
 }
 
@@ -192,10 +135,6 @@ impl FrontEnd for NfsServer {
     fn addr(&self) -> SocketAddr {
         self.addr
     }
-
-    fn stop(self: Box<Self>) {
-        (*self).stop();
-    }
 }
 
 /// Ends leases, recalls and the grace period at their time, as long as the server exists.
@@ -206,33 +145,4 @@ async fn end_leases(state: Weak<ServerState>) {
         let Some(state) = state.upgrade() else { return };
         state.v4.tick(&state.handles);
     }
-}
-
-/// Accepts connections and assigns them to the threads in turn.
-async fn accept(
-    listener: TcpListener,
-    state: Arc<ServerState>,
-    workers: Option<Arc<Workers>>,
-    handles: Vec<Handle>,
-) -> io::Result<()> {
-    let listener = tokio::net::TcpListener::from_std(listener)?;
-    let mut looks = tokio::time::interval(Admissions::LOOK);
-    for handle in handles.iter().cycle() {
-        let (stream, client) = state.admissions.next(&listener, &mut looks, "NFS").await;
-        state.counters.connections.fetch_add(1, Ordering::Relaxed);
-        let Some(admission) = state.admissions.admit(client.ip()) else { continue };
-        let number = admission.number();
-        let workers = workers.clone();
-        // A socket belongs to the runtime that registered it, so it is taken out of the accepting one.
-        let Ok(stream) = stream.into_std() else { continue };
-        let shared = Arc::clone(&state);
-        let task = handle.spawn(async move {
-            // Registers the socket with the thread that serves it.
-            if let Ok(stream) = tokio::net::TcpStream::from_std(stream) {
-                serve(stream, shared, admission, workers).await;
-            }
-        });
-        Admission::served_by(&state.admissions, number, task.abort_handle());
-    }
-    Ok(())
 }

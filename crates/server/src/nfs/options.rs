@@ -4,12 +4,23 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use sharebench_gss::AcceptorKeys;
-use sharebench_ncp::server::StateBudget;
+use sharebench_tls::ServerTls;
 
-use crate::change_reports::ChangeReports;
-use crate::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
-use crate::nfs::PROTOCOL;
-use crate::nfs::transport::NfsTls;
+use crate::common::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
+use crate::common::state_budget::StateBudget;
+use crate::volume::change_reports::ChangeReports;
+
+/// The protocol's name in messages.
+pub(super) const PROTOCOL: &str = "nfs";
+
+/// TLS of the NFS front end.
+#[derive(Debug, Clone)]
+pub struct NfsTls {
+    /// The certificate, and whom it trusts.
+    pub tls: ServerTls,
+    /// Deny calls without TLS.
+    pub required: bool,
+}
 
 /// Options of [`NfsServer`](crate::NfsServer).
 #[derive(Debug, Clone)]

@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sharebench_nfs::protocol::Procedure;
 use sharebench_nfs::rpcsec::GssServer;
 
-use crate::admission::{AdmissionLimits, Admissions};
-use crate::change_reports::VolumeObserver;
+use crate::common::admission::{AdmissionLimits, Admissions};
+use crate::common::refusal_log::RefusalLog;
 use crate::nfs::handle::HandleKey;
-use crate::nfs::reply_cache::ReplyCache;
+use crate::nfs::options::{NfsServerOptions, PROTOCOL};
+use crate::nfs::transport::reply_cache::ReplyCache;
 use crate::nfs::v4::{LeaseClock, StableStore, V4Server};
-use crate::nfs::{NfsServerOptions, PROTOCOL};
-use crate::refusal_log::RefusalLog;
-use crate::volume_view::VolumeView;
+use crate::volume::change_reports::VolumeObserver;
+use crate::volume::view::VolumeView;
 use crate::{NodeId, Volume};
 
 /// Number of locks for directories, which make the attributes before and after a change exact.
@@ -49,14 +49,13 @@ pub struct NfsServerCounts {
 
 impl Default for NfsServerCounts {
     fn default() -> Self {
-        Counters::default().counts()
+        Counters::default().counts(0)
     }
 }
 
 /// The atomic counters of [`NfsServerCounts`].
 #[derive(Debug)]
 pub(super) struct Counters {
-    pub(super) connections: AtomicU64,
     pub(super) calls: [AtomicU64; Procedure::ALL.len()],
     pub(super) operations: [AtomicU64; OPERATIONS],
     pub(super) bytes_read: AtomicU64,
@@ -70,7 +69,6 @@ pub(super) struct Counters {
 impl Default for Counters {
     fn default() -> Self {
         Self {
-            connections: AtomicU64::new(0),
             calls: std::array::from_fn(|_| AtomicU64::new(0)),
             operations: std::array::from_fn(|_| AtomicU64::new(0)),
             bytes_read: AtomicU64::new(0),
@@ -83,9 +81,9 @@ impl Default for Counters {
 }
 
 impl Counters {
-    pub(super) fn counts(&self) -> NfsServerCounts {
+    pub(super) fn counts(&self, connections: u64) -> NfsServerCounts {
         NfsServerCounts {
-            connections: self.connections.load(Ordering::Relaxed),
+            connections,
             calls: std::array::from_fn(|number| self.calls[number].load(Ordering::Relaxed)),
             operations: std::array::from_fn(|number| self.operations[number].load(Ordering::Relaxed)),
             bytes_read: self.bytes_read.load(Ordering::Relaxed),

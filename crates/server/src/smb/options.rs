@@ -3,15 +3,17 @@
 use std::time::Duration;
 
 use sharebench_gss::AcceptorKeys;
-use sharebench_ncp::server::StateBudget;
 use sharebench_smb::ServerMechanisms;
 use sharebench_target::Secret;
 
-use crate::change_reports::ChangeReports;
-use crate::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
-use crate::name::check_portable_name;
-use crate::smb::PROTOCOL;
-use crate::smb::write_times::WriteTimes;
+use crate::common::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
+use crate::common::state_budget::StateBudget;
+use crate::smb::files::write_times::WriteTimes;
+use crate::volume::change_reports::ChangeReports;
+use crate::volume::name::check_portable_name;
+
+/// The protocol's name in messages.
+pub(super) const PROTOCOL: &str = "smb";
 
 /// Protection of messages that the server requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

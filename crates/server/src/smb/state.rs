@@ -6,20 +6,20 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use sharebench_ncp::server::LoginThrottle;
 use sharebench_smb::wire::FileId;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::admission::{AdmissionLimits, Admissions};
-use crate::change_reports::VolumeObserver;
-use crate::refusal_log::RefusalLog;
-use crate::smb::client_connections::ClientConnections;
-use crate::smb::durable::LostOpens;
-use crate::smb::expiry::NEVER;
-use crate::smb::open_files::OpenFiles;
-use crate::smb::session::Session;
-use crate::smb::workers::Delivery;
-use crate::smb::{PROTOCOL, SmbServerOptions};
+use crate::common::admission::{AdmissionLimits, Admissions};
+use crate::common::login_throttle::LoginThrottle;
+use crate::common::refusal_log::RefusalLog;
+use crate::smb::files::lost_opens::LostOpens;
+use crate::smb::files::open_files::OpenFiles;
+use crate::smb::options::{PROTOCOL, SmbServerOptions};
+use crate::smb::session::established::Session;
+use crate::smb::session::expiry::NEVER;
+use crate::smb::transport::client_connections::ClientConnections;
+use crate::smb::transport::events::ConnectionEvent;
+use crate::volume::change_reports::VolumeObserver;
 use crate::{NodeId, Volume};
 
 /// Volume, options, open files and sessions of a server.
@@ -120,11 +120,11 @@ impl ServerState {
         &self,
         client: [u8; 16],
         number: u64,
-        late: &UnboundedSender<Delivery>,
+        events: &UnboundedSender<ConnectionEvent>,
     ) -> Arc<ClientConnections> {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let connections = clients.entry(client).or_default();
-        connections.add(number, late.clone(), usize::MAX);
+        connections.add(number, events.clone(), usize::MAX);
         Arc::clone(connections)
     }
 

@@ -11,7 +11,7 @@ use sharebench_model::{ErrorClass, MetaOp, OpStep};
 use sharebench_smb::SmbTarget;
 use sharebench_target::{ConnectError, Secret, SessionSpec, Target, TargetUrl, UrlPart, call};
 
-use crate::read_only::ReadOnlyVolume;
+use crate::volume::view::VolumeView;
 use crate::{EventLog, MemoryVolume, Protection, ROOT, ServeError, SmbServer, SmbServerOptions, Volume};
 
 #[test]
@@ -20,7 +20,7 @@ fn a_removal_that_would_fail_at_the_close_is_rejected_before_it() {
     memory.create(ROOT, "file", 0o644).unwrap();
     memory.make_directory(ROOT, "directory", 0o755).unwrap();
     // The server does not know from its options that removals fail.
-    let volume = Arc::new(ReadOnlyVolume::new(Arc::new(memory)));
+    let volume = Arc::new(VolumeView::read_only(Arc::new(memory)));
     let server =
         SmbServer::start("127.0.0.1:0".parse().unwrap(), volume, SmbServerOptions::default()).unwrap();
     let url = TargetUrl::parse(&format!("smb://{}/share", server.addr())).unwrap();

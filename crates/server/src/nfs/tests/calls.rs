@@ -146,7 +146,7 @@ fn wcc_data_describe_the_directory_before_and_after() {
     assert!(reader.boolean("before").unwrap());
     reader.u64().unwrap();
     let modified = sharebench_nfs::attributes::NfsTime::get(&mut reader).unwrap();
-    assert_eq!(modified, crate::nfs::reply::wire_time(before.modified));
+    assert_eq!(modified, crate::nfs::v3::reply::wire_time(before.modified));
     reader.u64().unwrap();
     let after = FileAttributes::get_optional(&mut reader).unwrap().unwrap();
     assert_eq!(after.links, 3);

@@ -11,7 +11,7 @@ use sharebench_nfs::v4::list::List;
 use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::Writer;
 
-use crate::nfs::handle::Place;
+use crate::nfs::handle::FileObject;
 use crate::nfs::state::ServerState;
 use crate::nfs::v4::pseudo::PseudoRoot;
 use crate::nfs::v4::{acl, errors};
@@ -48,7 +48,7 @@ pub(super) fn supported(minor_version: u32) -> Bitmap {
 /// The attributes of an object, with what they refer to.
 pub(super) struct Described<'a> {
     pub(super) attributes: &'a Attributes,
-    pub(super) place: Place,
+    pub(super) object: FileObject,
     /// The volume's space, if it is wanted.
     pub(super) space: VolumeSpace,
 }
@@ -61,7 +61,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    fn of(number: u32) -> Self {
+    fn new(number: u32) -> Self {
         let mut decimal = Self::default();
         let mut rest = &mut decimal.digits[..];
         // Ten digits suffice for every number.
@@ -102,10 +102,11 @@ impl ServerState {
     pub(super) fn put_wanted(
         &self,
         out: &mut Writer,
-        (minor_version, wanted): (u32, Bitmap),
+        minor_version: u32,
+        wanted: Bitmap,
         described: &Described<'_>,
     ) {
-        self.with_attributes((minor_version, wanted), described, |attributes| {
+        self.with_attributes(minor_version, wanted, described, |attributes| {
             attributes.put_masked(wanted, out);
         });
     }
@@ -113,19 +114,20 @@ impl ServerState {
     /// Passes the wanted attributes of an object to `use_them`.
     pub(super) fn with_attributes(
         &self,
-        (minor_version, wanted): (u32, Bitmap),
+        minor_version: u32,
+        wanted: Bitmap,
         described: &Described<'_>,
         use_them: impl FnOnce(&WireAttributes<'_>),
     ) {
-        let Described { attributes, place, space } = *described;
-        let owner = Decimal::of(attributes.uid);
-        let group = Decimal::of(attributes.gid);
+        let Described { attributes, object, space } = *described;
+        let owner = Decimal::new(attributes.uid);
+        let group = Decimal::new(attributes.gid);
         let mut handle = Writer::default();
         if wanted.contains(HANDLE) {
-            self.handles.put_place(&mut handle, place);
+            self.handles.put_object(&mut handle, object);
         }
         let entries = if wanted.contains(ACL) { acl::of_mode(attributes.mode) } else { acl::of_mode(0) };
-        let in_volume = matches!(place, Place::Node(_));
+        let in_volume = matches!(object, FileObject::Node(_));
         let major = if in_volume { self.handles.instance() } else { 0 };
         let max = u64::from(self.options.max_transfer);
         let supported = supported(minor_version);
@@ -191,11 +193,11 @@ impl ServerState {
         self.v4.volume.space().map_err(errors::of_node)
     }
 
-    /// The attributes of a place.
-    pub(super) fn attributes_of(&self, place: Place) -> Result<Attributes, Nfs4Status> {
-        match place {
-            Place::Pseudo(depth) => Ok(PseudoRoot::attributes(depth)),
-            Place::Node(node) => self.v4.volume.attributes(node).map_err(errors::of_node),
+    /// The attributes of an object.
+    pub(super) fn attributes_of(&self, object: FileObject) -> Result<Attributes, Nfs4Status> {
+        match object {
+            FileObject::Pseudo(depth) => Ok(PseudoRoot::attributes(depth)),
+            FileObject::Node(node) => self.v4.volume.attributes(node).map_err(errors::of_node),
         }
     }
 }
@@ -209,7 +211,7 @@ mod tests {
     #[test]
     fn numbers_and_times_have_their_form_on_the_wire() {
         for number in [0, 7, 1000, u32::MAX] {
-            assert_eq!(Decimal::of(number).text(), number.to_string().as_bytes());
+            assert_eq!(Decimal::new(number).text(), number.to_string().as_bytes());
         }
         let before = UNIX_EPOCH - Duration::new(1, 250_000_000);
         assert_eq!(time(before), Time { seconds: (-2i64).cast_unsigned(), nanos: 750_000_000 });

@@ -62,12 +62,21 @@ impl CallbackTarget {
     }
 }
 
-/// The complete record of a callback of a session.
-pub(super) fn encode(
-    (xid, target, minor_version): (u32, CallbackTarget, u32),
-    (session, sequence): (&SessionId, u32),
-    callback: &Callback,
-) -> Vec<u8> {
+/// Where a callback belongs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CallbackHeader {
+    /// The number of the call.
+    pub(super) xid: u32,
+    pub(super) target: CallbackTarget,
+    pub(super) minor_version: u32,
+    pub(super) session: SessionId,
+    /// Its number in the session.
+    pub(super) sequence: u32,
+}
+
+/// The complete record of a callback.
+pub(super) fn encode(header: CallbackHeader, callback: &Callback) -> Vec<u8> {
+    let CallbackHeader { xid, target, minor_version, session, sequence } = header;
     let mut out = Writer::with_capacity(CALLBACK_BYTES);
     let at = begin_record(&mut out);
     let identity = target.identity;
@@ -76,7 +85,7 @@ pub(super) fn encode(
     CallbackHead { tag: Opaque(b""), minor_version, ident: 0, count: 2 }.put(&mut out);
     out.u32(CallbackOperation::Sequence as u32);
     CallbackSequence {
-        session: *session,
+        session,
         sequence,
         slot: 0,
         highest_slot: 0,
@@ -122,7 +131,10 @@ mod tests {
         let state = StateId { sequence: 1, other: [7; 12] };
         let recall = Callback::Recall { state, handle: b"handle".to_vec() };
         let target = CallbackTarget { program: 0x4000_0000, identity: Some((7, 8)) };
-        let record = encode((9, target, 1), (&[3; 16], 5), &recall);
+        let record = encode(
+            CallbackHeader { xid: 9, target, minor_version: 1, session: [3; 16], sequence: 5 },
+            &recall,
+        );
         let mut reader = Reader::new(&record[4..]);
         let header = CallHeader::get(&mut reader).unwrap();
         assert_eq!((header.xid, header.program, header.procedure), (9, 0x4000_0000, 1));

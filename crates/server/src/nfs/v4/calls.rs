@@ -200,7 +200,7 @@ impl Compound<'_> {
     pub(super) fn reclaim_complete(&mut self, call: &mut Reader<'_>) -> OpResult {
         let args = ReclaimComplete::get(call)?;
         if args.one_file_system {
-            self.place()?;
+            self.object()?;
             return Ok(());
         }
         let client = self.client.ok_or(Nfs4Status::OpNotInSession)?;

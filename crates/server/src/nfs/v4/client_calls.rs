@@ -1,13 +1,14 @@
 //! Operations of minor version 0: client ids, and the sequences of owners (RFC 7530, 9.1 and 16.29 to 16.37).
 
 use sharebench_nfs::v4::client_id::{ClientIdConfirm, Renew, SetClientId};
+use sharebench_nfs::v4::data::StateId;
 use sharebench_nfs::v4::item::Item;
 use sharebench_nfs::v4::lock::ReleaseLockOwner;
 use sharebench_nfs::v4::operation::Operation;
 use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::{Reader, Writer};
 
-use crate::nfs::handle::Place;
+use crate::nfs::handle::FileObject;
 use crate::nfs::v4::compound::Compound;
 use crate::nfs::v4::errors::{OpError, OpResult};
 use crate::nfs::v4::state::owner_sequence::{OwnerReply, OwnerState};
@@ -74,7 +75,7 @@ impl Compound<'_> {
             bytes.extend_from_slice(&out.as_slice()[at..]);
         }
         let node = match self.current {
-            Some(Place::Node(node)) => Some(node),
+            Some(FileObject::Node(node)) => Some(node),
             _ => None,
         };
         if new && result.is_err() {
@@ -88,11 +89,25 @@ impl Compound<'_> {
         result
     }
 
+    /// As [`Self::in_sequence`], for the owner of an open.
+    pub(super) fn in_open_sequence(
+        &mut self,
+        state: &StateId,
+        operation: Operation,
+        sequence: u32,
+        out: &mut Writer,
+        execute: impl FnOnce(&mut Self, &mut Writer, &mut OwnerState) -> OpResult,
+    ) -> OpResult {
+        let (client, owner, _) = self.v4().state.owner_of(state, self.minor_version)?;
+        let call = OwnerCall { client, owner: &owner, of_locks: false, operation, sequence };
+        self.in_sequence(call, out, execute)
+    }
+
     fn repeat(&mut self, reply: &OwnerReply, out: &mut Writer) -> OpResult {
         let (status, body) = reply.bytes.split_first_chunk::<4>().ok_or(Nfs4Status::Serverfault)?;
         out.raw(body);
         if let Some(node) = reply.node {
-            self.enter(Place::Node(node));
+            self.enter(FileObject::Node(node));
         }
         match Nfs4Status::from_code(u32::from_be_bytes(*status)) {
             Some(status) => Err(OpError::WithBody(status)),

@@ -10,7 +10,7 @@ use sharebench_nfs::v4::operation::Operation;
 use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::{Reader, Writer, XdrError};
 
-use crate::nfs::handle::Place;
+use crate::nfs::handle::FileObject;
 use crate::nfs::state::ServerState;
 use crate::nfs::v4::errors::OpResult;
 use crate::nfs::v4::limits::MAX_OPERATIONS;
@@ -43,8 +43,8 @@ pub(super) struct Compound<'a> {
     pub(super) slot: Option<(u32, bool)>,
     /// The results of an earlier execution of the call.
     pub(super) repeated: Option<Vec<u8>>,
-    pub(super) current: Option<Place>,
-    pub(super) saved: Option<Place>,
+    pub(super) current: Option<FileObject>,
+    pub(super) saved: Option<FileObject>,
     /// The state id that belongs to the current file (RFC 8881, 16.2.3.1.2).
     pub(super) current_state: Option<StateId>,
     pub(super) saved_state: Option<StateId>,
@@ -133,7 +133,7 @@ impl<'a> Compound<'a> {
                 None => Err(Nfs4Status::OpIllegal.into()),
             };
             self.position += 1;
-            self.settle(result, out, (at + 8, start))?;
+            self.settle(result, out, at + 8, start)?;
             if self.repeated.is_some() {
                 break;
             }
@@ -146,7 +146,8 @@ impl<'a> Compound<'a> {
         &self,
         result: OpResult,
         out: &mut Writer,
-        (body, start): (usize, usize),
+        body: usize,
+        start: usize,
     ) -> Result<(), Nfs4Status> {
         let result = result.and_then(|()| self.check_reply_size(out.len() - start));
         let Err(error) = result else { return Ok(()) };
@@ -223,30 +224,30 @@ impl<'a> Compound<'a> {
     }
 
     /// The current file or directory.
-    pub(super) fn place(&self) -> Result<Place, Nfs4Status> {
+    pub(super) fn object(&self) -> Result<FileObject, Nfs4Status> {
         self.current.ok_or(Nfs4Status::Nofilehandle)
     }
 
     /// The current node of the volume; a directory above it is read-only.
     pub(super) fn node(&self) -> Result<NodeId, Nfs4Status> {
-        match self.place()? {
-            Place::Node(node) => Ok(node),
-            Place::Pseudo(_) => Err(Nfs4Status::Rofs),
+        match self.object()? {
+            FileObject::Node(node) => Ok(node),
+            FileObject::Pseudo(_) => Err(Nfs4Status::Rofs),
         }
     }
 
     /// The current file for an operation on its data, which a directory above the volume does not have.
     #[inline]
     pub(super) fn file(&self) -> Result<NodeId, Nfs4Status> {
-        match self.place()? {
-            Place::Node(node) => Ok(node),
-            Place::Pseudo(_) => Err(Nfs4Status::Isdir),
+        match self.object()? {
+            FileObject::Node(node) => Ok(node),
+            FileObject::Pseudo(_) => Err(Nfs4Status::Isdir),
         }
     }
 
     /// Makes a file or directory the current one.
-    pub(super) fn enter(&mut self, place: Place) {
-        self.current = Some(place);
+    pub(super) fn enter(&mut self, object: FileObject) {
+        self.current = Some(object);
         self.current_state = None;
     }
 

@@ -38,10 +38,10 @@ impl Compound<'_> {
         let args = Read::get(call)?;
         let node = self.file()?;
         let state = self.state(args.state)?;
-        self.v4().state.check_io(&state, self.caller(), (node, false))?;
+        self.v4().state.check_io(&state, self.caller(), node, false)?;
         let at = out.len();
         out.u32(0);
-        let end = self.put_data(out, node, (args.offset, args.count))?;
+        let end = self.put_data(out, node, args.offset, args.count)?;
         out.patch(at, u32::from(end));
         Ok(())
     }
@@ -52,7 +52,8 @@ impl Compound<'_> {
         &self,
         out: &mut Writer,
         node: NodeId,
-        (offset, count): (u64, u32),
+        offset: u64,
+        count: u32,
     ) -> Result<bool, Nfs4Status> {
         let count = count.min(self.max_data());
         let volume = self.volume();
@@ -81,7 +82,7 @@ impl Compound<'_> {
         call.take(padding(data.len()))?;
         let node = self.file()?;
         let state = self.state(args.state)?;
-        let client = self.v4().state.check_io(&state, self.caller(), (node, true))?;
+        let client = self.v4().state.check_io(&state, self.caller(), node, true)?;
         self.v4().recall_conflicts(&self.server.handles, client, node)?;
         if !data.is_empty() {
             let durable = args.stable != StableHow::Unstable;

@@ -6,7 +6,7 @@ use sharebench_nfs::v4::listing::{ReadDir, put_end};
 use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::{Reader, Writer};
 
-use crate::nfs::handle::Place;
+use crate::nfs::handle::FileObject;
 use crate::nfs::v4::attributes::Described;
 use crate::nfs::v4::compound::{Compound, RPC_REPLY_BYTES};
 use crate::nfs::v4::errors::{OpResult, of_node};
@@ -36,7 +36,7 @@ impl Compound<'_> {
     /// READDIR.
     pub(super) fn list(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = ReadDir::get(call)?;
-        let place = self.place()?;
+        let object = self.object()?;
         let verifier = self.v4().cookie_verifier;
         if (1..=FIRST_COOKIE).contains(&args.cookie) {
             return Err(Nfs4Status::BadCookie.into());
@@ -57,9 +57,9 @@ impl Compound<'_> {
         let limit = out.len() + (max as usize).saturating_sub(END_BYTES);
         let mut page = Page { wanted: args.wanted, space, limit, entries: 0 };
         out.raw(&verifier);
-        let end = match place {
-            Place::Pseudo(depth) => self.list_pseudo(depth, args.cookie, out, &mut page)?,
-            Place::Node(node) => {
+        let end = match object {
+            FileObject::Pseudo(depth) => self.list_pseudo(depth, args.cookie, out, &mut page)?,
+            FileObject::Node(node) => {
                 // Only a directory has entries; a volume may answer for a link what is true of a file.
                 self.directory_change(node).map_err(|status| match status {
                     Nfs4Status::Symlink => Nfs4Status::Notdir,
@@ -82,11 +82,11 @@ impl Compound<'_> {
         out: &mut Writer,
         page: &mut Page,
     ) -> Result<bool, Nfs4Status> {
-        let Some((name, place)) = self.v4().pseudo.entry(depth).filter(|_| cookie == 0) else {
+        let Some((name, object)) = self.v4().pseudo.entry(depth).filter(|_| cookie == 0) else {
             return Ok(true);
         };
-        let attributes = self.server.attributes_of(place)?;
-        Ok(self.put_entry(out, page, (name, FIRST_COOKIE + 1), (&attributes, place)))
+        let attributes = self.server.attributes_of(object)?;
+        Ok(self.put_entry(out, page, name, FIRST_COOKIE + 1, &attributes, object))
     }
 
     /// Appends entries until the page is full or the directory ends; true at its end.
@@ -103,9 +103,9 @@ impl Compound<'_> {
             let Some(last) = batch.last() else { return Ok(true) };
             cookie = last.cookie;
             for DirectoryEntry { name, attributes, cookie } in &batch {
-                let place = Place::Node(attributes.node);
+                let object = FileObject::Node(attributes.node);
                 let shifted = cookie.saturating_add(FIRST_COOKIE);
-                if !self.put_entry(out, page, (name, shifted), (attributes, place)) {
+                if !self.put_entry(out, page, name, shifted, attributes, object) {
                     return Ok(false);
                 }
             }
@@ -117,15 +117,17 @@ impl Compound<'_> {
         &self,
         out: &mut Writer,
         page: &mut Page,
-        (name, cookie): (&str, u64),
-        (attributes, place): (&Attributes, Place),
+        name: &str,
+        cookie: u64,
+        attributes: &Attributes,
+        object: FileObject,
     ) -> bool {
         let at = out.len();
         out.boolean(true);
         out.u64(cookie);
         out.opaque(name.as_bytes());
-        let described = Described { attributes, place, space: page.space };
-        self.server.put_wanted(out, (self.minor_version, page.wanted), &described);
+        let described = Described { attributes, object, space: page.space };
+        self.server.put_wanted(out, self.minor_version, page.wanted, &described);
         if out.len() > page.limit {
             out.truncate(at);
             return false;

@@ -5,6 +5,7 @@
 //! [`peer`] and [`callback`] are the way back to a client.
 
 mod acl;
+mod attribute_operations;
 mod attributes;
 mod callback;
 mod calls;
@@ -12,17 +13,16 @@ mod client_calls;
 mod clock;
 mod compound;
 mod data;
-mod delegating;
 mod errors;
-mod facts;
 mod limits;
 mod listing;
-mod locking;
+mod lock;
 mod names;
 mod open;
 mod peer;
 mod pseudo;
-mod setting;
+mod recalls;
+mod set_attributes;
 mod sparse;
 mod state;
 #[cfg(test)]
@@ -34,7 +34,7 @@ use std::time::Duration;
 
 use sharebench_nfs::xdr::Writer;
 
-use crate::nfs::handle::{HandleKey, Place};
+use crate::nfs::handle::{FileObject, HandleKey};
 use crate::nfs::v4::callback::Callback;
 use crate::nfs::v4::pseudo::PseudoRoot;
 use crate::nfs::v4::state::StateTable;
@@ -122,6 +122,6 @@ impl V4Server {
 /// The bytes of a node's handle.
 fn handle_bytes(handles: &HandleKey, node: NodeId) -> Vec<u8> {
     let mut writer = Writer::with_capacity(64);
-    handles.put_place(&mut writer, Place::Node(node));
+    handles.put_object(&mut writer, FileObject::Node(node));
     writer.as_slice().get(4..).unwrap_or_default().to_vec()
 }

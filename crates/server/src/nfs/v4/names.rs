@@ -8,10 +8,10 @@ use sharebench_nfs::v4::open::ChangeInfo;
 use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::{Reader, Writer};
 
-use crate::nfs::handle::Place;
+use crate::nfs::handle::FileObject;
 use crate::nfs::v4::compound::Compound;
 use crate::nfs::v4::errors::{OpResult, of_name, of_node};
-use crate::nfs::v4::setting::volume_change;
+use crate::nfs::v4::set_attributes::volume_change;
 use crate::{Attributes, MAX_NAME_BYTES, NodeId, ROOT, SetAttributes};
 
 const DIRECTORY_MODE: u32 = 0o755;
@@ -50,46 +50,46 @@ impl Compound<'_> {
     }
 
     /// The object of a name in a directory.
-    pub(super) fn find(&self, directory: Place, bytes: &[u8]) -> Result<Place, Nfs4Status> {
+    pub(super) fn find(&self, directory: FileObject, bytes: &[u8]) -> Result<FileObject, Nfs4Status> {
         let name = name(bytes)?;
         match directory {
-            Place::Pseudo(depth) => match self.v4().pseudo.entry(depth) {
-                Some((entry, place)) if entry == name => Ok(place),
+            FileObject::Pseudo(depth) => match self.v4().pseudo.entry(depth) {
+                Some((entry, object)) if entry == name => Ok(object),
                 _ => Err(Nfs4Status::Noent),
             },
-            Place::Node(node) => {
+            FileObject::Node(node) => {
                 let found = self.volume().lookup(node, name).map_err(of_name);
                 // A link in place of a directory.
                 if found == Err(Nfs4Status::Notdir) {
                     self.directory_change(node)?;
                 }
-                found.map(|found| Place::Node(found.node))
+                found.map(|found| FileObject::Node(found.node))
             }
         }
     }
 
     /// The directory above a directory.
-    pub(super) fn parent(&self, place: Place) -> Result<Place, Nfs4Status> {
-        match place {
-            Place::Node(node) if node != ROOT => {
+    pub(super) fn parent(&self, object: FileObject) -> Result<FileObject, Nfs4Status> {
+        match object {
+            FileObject::Node(node) if node != ROOT => {
                 self.directory_change(node)?;
-                self.volume().parent(node).map(Place::Node).map_err(of_node)
+                self.volume().parent(node).map(FileObject::Node).map_err(of_node)
             }
-            _ => self.v4().pseudo.parent(place).ok_or(Nfs4Status::Noent),
+            _ => self.v4().pseudo.parent(object).ok_or(Nfs4Status::Noent),
         }
     }
 
     /// LOOKUP.
     pub(super) fn lookup(&mut self, call: &mut Reader<'_>) -> OpResult {
         let args = Lookup::get(call)?;
-        let found = self.find(self.place()?, args.name.0)?;
+        let found = self.find(self.object()?, args.name.0)?;
         self.enter(found);
         Ok(())
     }
 
     /// LOOKUPP.
     pub(super) fn lookup_parent(&mut self) -> OpResult {
-        let parent = self.parent(self.place()?)?;
+        let parent = self.parent(self.object()?)?;
         self.enter(parent);
         Ok(())
     }
@@ -122,7 +122,7 @@ impl Compound<'_> {
         let after = self.directory_change(directory)?;
         let set = args.attributes.mask().without(Bitmap::of(&[4]));
         Created { change: change_info(before, after), set }.put(out);
-        self.enter(Place::Node(made.node));
+        self.enter(FileObject::Node(made.node));
         Ok(())
     }
 
@@ -151,8 +151,8 @@ impl Compound<'_> {
         let args = Rename::get(call)?;
         let to = self.node()?;
         let from = match self.saved.ok_or(Nfs4Status::Nofilehandle)? {
-            Place::Node(node) => node,
-            Place::Pseudo(_) => return Err(Nfs4Status::Xdev.into()),
+            FileObject::Node(node) => node,
+            FileObject::Pseudo(_) => return Err(Nfs4Status::Xdev.into()),
         };
         let old = name(args.from.0)?;
         let new = name(args.to.0)?;
@@ -192,8 +192,8 @@ impl Compound<'_> {
         let args = Link::get(call)?;
         let directory = self.node()?;
         let file = match self.saved.ok_or(Nfs4Status::Nofilehandle)? {
-            Place::Node(node) => node,
-            Place::Pseudo(_) => return Err(Nfs4Status::Isdir.into()),
+            FileObject::Node(node) => node,
+            FileObject::Pseudo(_) => return Err(Nfs4Status::Isdir.into()),
         };
         let name = name(args.name.0)?;
         let _lock = self.server.lock(directory);

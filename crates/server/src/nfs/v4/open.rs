@@ -16,12 +16,12 @@ use sharebench_nfs::v4::operation::Operation;
 use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::{Reader, Writer};
 
-use crate::nfs::handle::Place;
+use crate::nfs::handle::FileObject;
 use crate::nfs::v4::client_calls::OwnerCall;
 use crate::nfs::v4::compound::Compound;
 use crate::nfs::v4::errors::{OpError, OpResult, of_name, of_node};
 use crate::nfs::v4::names::{change_info, name};
-use crate::nfs::v4::setting::volume_change;
+use crate::nfs::v4::set_attributes::volume_change;
 use crate::nfs::v4::state::opens::WantedOpen;
 use crate::{Attributes, NodeId, SetAttributes, VolumeError};
 
@@ -32,7 +32,7 @@ const VERIFIER_TIMES: Bitmap = Bitmap::of(&[47, 53]);
 const EVERYBODY: Ace<'static> = Ace { kind: 0, flags: 0, rights: 0x1, who: Opaque(b"EVERYONE@") };
 
 /// The file that OPEN opens.
-struct Found {
+struct OpenedFile {
     attributes: Attributes,
     /// Change numbers of the directory before and after.
     change: (u64, u64),
@@ -111,7 +111,7 @@ impl Compound<'_> {
             delegation,
         }
         .put(out);
-        self.enter(Place::Node(node));
+        self.enter(FileObject::Node(node));
         self.current_state = Some(opened);
         Ok(())
     }
@@ -135,7 +135,7 @@ impl Compound<'_> {
     }
 
     /// The file of a claim, which is created if necessary.
-    fn open_target(&self, args: &Open<'_>, directory: Option<NodeId>) -> Result<Found, OpError> {
+    fn open_target(&self, args: &Open<'_>, directory: Option<NodeId>) -> Result<OpenedFile, OpError> {
         let found = match (&args.claim, directory) {
             (OpenClaim::Name(component), Some(directory)) => {
                 self.open_name(directory, name(component.0)?, &args.how)?
@@ -168,24 +168,24 @@ impl Compound<'_> {
         }
     }
 
-    fn open_current(&self) -> Result<Found, OpError> {
-        let attributes = self.server.attributes_of(Place::Node(self.file()?))?;
+    fn open_current(&self) -> Result<OpenedFile, OpError> {
+        let attributes = self.server.attributes_of(FileObject::Node(self.file()?))?;
         let change = (attributes.change, attributes.change);
-        Ok(Found { attributes, change, created: false, set: Bitmap::default(), truncate: None })
+        Ok(OpenedFile { attributes, change, created: false, set: Bitmap::default(), truncate: None })
     }
 
     /// Looks a name up, or creates the file.
-    fn open_name(&self, directory: NodeId, name: &str, how: &OpenHow<'_>) -> Result<Found, OpError> {
+    fn open_name(&self, directory: NodeId, name: &str, how: &OpenHow<'_>) -> Result<OpenedFile, OpError> {
         let before = self.directory_change(directory)?;
         let mut found = match how {
             OpenHow::Existing => existing(self.volume().lookup(directory, name).map_err(of_name)?),
             OpenHow::Unchecked(set) | OpenHow::Guarded(set) => {
                 let guarded = matches!(how, OpenHow::Guarded(_));
-                self.create_file((directory, name), set, None, guarded)?
+                self.create_file(directory, name, set, None, guarded)?
             }
             OpenHow::Exclusive(verifier) => {
                 let set = WireSetAttributes::default();
-                self.create_file((directory, name), &set, Some(*verifier), true)?
+                self.create_file(directory, name, &set, Some(*verifier), true)?
             }
             OpenHow::ExclusiveWith(create) => {
                 if self.minor_version == 0 {
@@ -194,7 +194,7 @@ impl Compound<'_> {
                 if create.attributes.accessed.is_some() || create.attributes.modified.is_some() {
                     return Err(Nfs4Status::Inval.into());
                 }
-                self.create_file((directory, name), &create.attributes, Some(create.verifier), true)?
+                self.create_file(directory, name, &create.attributes, Some(create.verifier), true)?
             }
         };
         found.change = (before, self.directory_change(directory)?);
@@ -203,11 +203,12 @@ impl Compound<'_> {
 
     fn create_file(
         &self,
-        (directory, name): (NodeId, &str),
+        directory: NodeId,
+        name: &str,
         set: &WireSetAttributes<'_>,
         verifier: Option<[u8; 8]>,
         guarded: bool,
-    ) -> Result<Found, OpError> {
+    ) -> Result<OpenedFile, OpError> {
         let change = volume_change(set)?;
         let volume = self.volume();
         match volume.create(directory, name, change.mode.unwrap_or(FILE_MODE)) {
@@ -225,7 +226,7 @@ impl Compound<'_> {
                 } else {
                     volume.set_attributes(made.node, &rest).map_err(of_node)?
                 };
-                Ok(Found { created: true, set: applied, ..existing(attributes) })
+                Ok(OpenedFile { created: true, set: applied, ..existing(attributes) })
             }
             Err(VolumeError::Exists) => {
                 let attributes = volume.lookup(directory, name).map_err(of_name)?;
@@ -234,7 +235,7 @@ impl Compound<'_> {
                     let times = (attributes.accessed, attributes.modified);
                     let same = attributes.size == 0 && times == verifier_times(verifier);
                     return if same {
-                        Ok(Found { set: set.mask().or(VERIFIER_TIMES), ..existing(attributes) })
+                        Ok(OpenedFile { set: set.mask().or(VERIFIER_TIMES), ..existing(attributes) })
                     } else {
                         Err(Nfs4Status::Exist.into())
                     };
@@ -246,7 +247,7 @@ impl Compound<'_> {
                 let truncate =
                     set.size.filter(|size| *size == 0 && !attributes.directory && !attributes.link);
                 let set = if truncate.is_some() { Bitmap::of(&[4]) } else { Bitmap::default() };
-                Ok(Found { set, truncate, ..existing(attributes) })
+                Ok(OpenedFile { set, truncate, ..existing(attributes) })
             }
             Err(error) => Err(of_name(error).into()),
         }
@@ -256,15 +257,7 @@ impl Compound<'_> {
     pub(super) fn confirm_open(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = OpenConfirm::get(call)?;
         self.file()?;
-        let (client, owner, _) = self.v4().state.owner_of(&args.state, self.minor_version)?;
-        let call = OwnerCall {
-            client,
-            owner: &owner,
-            of_locks: false,
-            operation: Operation::OpenConfirm,
-            sequence: args.sequence,
-        };
-        self.in_sequence(call, out, |this, out, owner| {
+        self.in_open_sequence(&args.state, Operation::OpenConfirm, args.sequence, out, |this, out, owner| {
             this.v4().state.confirm_open(&args.state, this.caller())?.put(out);
             owner.confirmed = true;
             Ok(())
@@ -276,18 +269,10 @@ impl Compound<'_> {
         let args = OpenDowngrade::get(call)?;
         let node = self.file()?;
         let state = self.state(args.state)?;
-        let (client, owner, _) = self.v4().state.owner_of(&state, self.minor_version)?;
-        let call = OwnerCall {
-            client,
-            owner: &owner,
-            of_locks: false,
-            operation: Operation::OpenDowngrade,
-            sequence: args.sequence,
-        };
-        self.in_sequence(call, out, |this, out, _| {
+        self.in_open_sequence(&state, Operation::OpenDowngrade, args.sequence, out, |this, out, _| {
             this.check_file(&state, node)?;
             let access = args.access & !WANT_DELEGATION_MASK;
-            let state = this.v4().state.downgrade(&state, this.caller(), (access, args.deny))?;
+            let state = this.v4().state.downgrade(&state, this.caller(), access, args.deny)?;
             state.put(out);
             this.current_state = Some(state);
             Ok(())
@@ -299,15 +284,7 @@ impl Compound<'_> {
         let args = Close::get(call)?;
         let node = self.file()?;
         let state = self.state(args.state)?;
-        let (client, owner, _) = self.v4().state.owner_of(&state, self.minor_version)?;
-        let call = OwnerCall {
-            client,
-            owner: &owner,
-            of_locks: false,
-            operation: Operation::Close,
-            sequence: args.sequence,
-        };
-        self.in_sequence(call, out, |this, out, _| {
+        self.in_open_sequence(&state, Operation::Close, args.sequence, out, |this, out, _| {
             this.check_file(&state, node)?;
             let (mut closed, unlocked) = this.v4().state.close(&state, this.caller())?;
             if this.minor_version > 0 {
@@ -336,15 +313,15 @@ impl Compound<'_> {
     /// DELEGRETURN.
     pub(super) fn return_delegation(&mut self, call: &mut Reader<'_>) -> OpResult {
         let args = DelegReturn::get(call)?;
-        self.place()?;
+        self.object()?;
         let state = self.state(args.state)?;
         Ok(self.v4().state.return_delegation(&state, self.caller())?)
     }
 }
 
-fn existing(attributes: Attributes) -> Found {
+fn existing(attributes: Attributes) -> OpenedFile {
     let change = (attributes.change, attributes.change);
-    Found { attributes, change, created: false, set: Bitmap::default(), truncate: None }
+    OpenedFile { attributes, change, created: false, set: Bitmap::default(), truncate: None }
 }
 
 /// The times that store the verifier of an exclusive create, so that a repeated one is recognized also after a restart.

@@ -2,7 +2,7 @@
 
 use std::time::UNIX_EPOCH;
 
-use crate::nfs::handle::Place;
+use crate::nfs::handle::FileObject;
 use crate::{Attributes, NodeId, ROOT};
 
 /// The path of the export. Each directory above the export has one entry, the next component.
@@ -16,27 +16,27 @@ impl PseudoRoot {
     }
 
     /// The root of the server.
-    pub(super) fn root(&self) -> Place {
-        self.at(0)
+    pub(super) fn root(&self) -> FileObject {
+        self.object_at(0)
     }
 
-    fn at(&self, depth: usize) -> Place {
-        if depth >= self.0.len() { Place::Node(ROOT) } else { Place::Pseudo(depth as u32) }
+    fn object_at(&self, depth: usize) -> FileObject {
+        if depth >= self.0.len() { FileObject::Node(ROOT) } else { FileObject::Pseudo(depth as u32) }
     }
 
     /// The only name in a directory, and what it is.
-    pub(super) fn entry(&self, depth: u32) -> Option<(&str, Place)> {
+    pub(super) fn entry(&self, depth: u32) -> Option<(&str, FileObject)> {
         let name = self.0.get(depth as usize)?;
-        Some((name, self.at(depth as usize + 1)))
+        Some((name, self.object_at(depth as usize + 1)))
     }
 
     /// The directory above a directory, or above the root of the volume; none above the root of the server.
-    pub(super) fn parent(&self, place: Place) -> Option<Place> {
-        let depth = match place {
-            Place::Pseudo(depth) => depth as usize,
-            Place::Node(_) => self.0.len(),
+    pub(super) fn parent(&self, object: FileObject) -> Option<FileObject> {
+        let depth = match object {
+            FileObject::Pseudo(depth) => depth as usize,
+            FileObject::Node(_) => self.0.len(),
         };
-        Some(Place::Pseudo(u32::try_from(depth.checked_sub(1)?).ok()?))
+        Some(FileObject::Pseudo(u32::try_from(depth.checked_sub(1)?).ok()?))
     }
 
     /// Attributes of a directory.
@@ -68,13 +68,13 @@ mod tests {
     #[test]
     fn an_export_is_reached_by_its_components() {
         let root = PseudoRoot::new("/a/b");
-        assert_eq!(root.root(), Place::Pseudo(0));
-        assert_eq!(root.entry(0), Some(("a", Place::Pseudo(1))));
-        assert_eq!(root.entry(1), Some(("b", Place::Node(ROOT))));
+        assert_eq!(root.root(), FileObject::Pseudo(0));
+        assert_eq!(root.entry(0), Some(("a", FileObject::Pseudo(1))));
+        assert_eq!(root.entry(1), Some(("b", FileObject::Node(ROOT))));
         assert_eq!(root.entry(2), None);
-        assert_eq!(root.parent(Place::Node(ROOT)), Some(Place::Pseudo(1)));
-        assert_eq!(root.parent(Place::Pseudo(0)), None);
+        assert_eq!(root.parent(FileObject::Node(ROOT)), Some(FileObject::Pseudo(1)));
+        assert_eq!(root.parent(FileObject::Pseudo(0)), None);
         let whole = PseudoRoot::new("/");
-        assert_eq!((whole.root(), whole.parent(Place::Node(ROOT))), (Place::Node(ROOT), None));
+        assert_eq!((whole.root(), whole.parent(FileObject::Node(ROOT))), (FileObject::Node(ROOT), None));
     }
 }

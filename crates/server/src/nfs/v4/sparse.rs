@@ -10,7 +10,7 @@ use sharebench_nfs::v4::sparse::{
 use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::{Reader, Writer};
 
-use crate::nfs::handle::Place;
+use crate::nfs::handle::FileObject;
 use crate::nfs::v4::compound::Compound;
 use crate::nfs::v4::errors::OpResult;
 use crate::{FileRange, NodeId, SeekTarget, VolumeError};
@@ -26,7 +26,7 @@ impl Compound<'_> {
     /// Checks that a state id allows access to a file, and that a change waits for delegations.
     fn check(&self, state: StateId, node: NodeId, writes: bool) -> Result<(), Nfs4Status> {
         let state = self.state(state)?;
-        let client = self.v4().state.check_io(&state, self.caller(), (node, writes))?;
+        let client = self.v4().state.check_io(&state, self.caller(), node, writes)?;
         if writes { self.v4().recall_conflicts(&self.server.handles, client, node) } else { Ok(()) }
     }
 
@@ -79,8 +79,8 @@ impl Compound<'_> {
     /// The saved file, the source of COPY and CLONE.
     fn source(&self) -> Result<NodeId, Nfs4Status> {
         match self.saved.ok_or(Nfs4Status::Nofilehandle)? {
-            Place::Node(node) => Ok(node),
-            Place::Pseudo(_) => Err(Nfs4Status::Isdir),
+            FileObject::Node(node) => Ok(node),
+            FileObject::Pseudo(_) => Err(Nfs4Status::Isdir),
         }
     }
 
@@ -155,7 +155,7 @@ impl Compound<'_> {
                 Content::Data.put(out);
                 out.u64(offset);
                 // The file ends earlier if it was shortened meanwhile.
-                is_shortened = self.put_data(out, node, (offset, (hole - offset) as u32))?;
+                is_shortened = self.put_data(out, node, offset, (hole - offset) as u32)?;
                 offset = hole;
             }
             segments += 1;

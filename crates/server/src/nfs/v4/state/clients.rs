@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use sharebench_ncp::server::{ENTRY_BYTES, StateBudget, StateCharge};
 use sharebench_nfs::v4::session::{CreatedSession, SessionId};
 use sharebench_nfs::v4::status::Nfs4Status;
 
+use crate::common::state_budget::{ENTRY_BYTES, StateBudget, StateCharge};
 use crate::nfs::v4::state::owner_sequence::OwnerSequence;
 use crate::nfs::v4::state::session::Lease;
 use crate::nfs::v4::state::{ClientOwner, OwnerKey, StateResult, StateTable, Tables};

@@ -34,7 +34,7 @@ impl StateTable {
         Self::session_for_callbacks(&tables, client)?;
         let charge = tables.charge_state(client, RECALL_BYTES, Nfs4Status::Nospc).ok()?;
         let kind = StateKind::Delegation { deadline_ms: None };
-        let number = tables.add_state((client, node), kind, charge).ok()?;
+        let number = tables.add_state(client, node, kind, charge).ok()?;
         Some(self.state_id(number, 1))
     }
 

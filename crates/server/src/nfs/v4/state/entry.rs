@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use sharebench_ncp::server::{ENTRY_BYTES, StateCharge};
 use sharebench_nfs::v4::data::StateId;
 use sharebench_nfs::v4::status::Nfs4Status;
 
+use crate::common::state_budget::{ENTRY_BYTES, StateCharge};
 use crate::nfs::v4::limits::MAX_IDLE_OWNERS;
 use crate::nfs::v4::state::owned::OwnedKey;
 use crate::nfs::v4::state::ranges::{ByteLock, ByteRange, LockList};
@@ -206,7 +206,8 @@ impl Tables {
     /// Adds a state of a client, which [`Tables::charge_state`] has charged.
     pub(super) fn add_state(
         &mut self,
-        (client, node): (u64, NodeId),
+        client: u64,
+        node: NodeId,
         kind: StateKind,
         mut charge: StateCharge,
     ) -> StateResult<u64> {

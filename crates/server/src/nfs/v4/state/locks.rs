@@ -102,20 +102,20 @@ impl StateTable {
         check_mode(&tables, open, wanted.exclusive)?;
         let known = tables.locker_of(client, owner, wanted.node);
         let holder = known.unwrap_or(0);
-        if let Some(conflict) = Self::excluded(&mut tables, (client, owner), holder, wanted) {
+        if let Some(conflict) = Self::excluded(&mut tables, client, owner, holder, wanted) {
             return Ok(Err(conflict));
         }
         let Some(number) = known else {
             let charge = tables.charge_state(client, owner.len(), no_memory(caller))?;
             let kind = StateKind::Lock { owner: Arc::clone(owner), open };
-            let number = tables.add_state((client, wanted.node), kind, charge)?;
-            if let Err(error) = add_lock(&mut tables, caller, (number, wanted)) {
+            let number = tables.add_state(client, wanted.node, kind, charge)?;
+            if let Err(error) = add_lock(&mut tables, caller, number, wanted) {
                 tables.remove_state(number, self.now_ms());
                 return Err(error);
             }
             return Ok(Ok(self.state_id(number, 1)));
         };
-        add_lock(&mut tables, caller, (number, wanted))?;
+        add_lock(&mut tables, caller, number, wanted)?;
         self.advance(&mut tables, number).map(Ok)
     }
 
@@ -137,17 +137,18 @@ impl StateTable {
         let owner = Arc::clone(owner);
         let open = *open;
         check_mode(&tables, open, wanted.exclusive)?;
-        if let Some(conflict) = Self::excluded(&mut tables, (client, &owner), number, wanted) {
+        if let Some(conflict) = Self::excluded(&mut tables, client, &owner, number, wanted) {
             return Ok(Err(conflict));
         }
-        add_lock(&mut tables, caller, (number, wanted))?;
+        add_lock(&mut tables, caller, number, wanted)?;
         self.advance(&mut tables, number).map(Ok)
     }
 
     /// The lock that excludes a wanted one; its owner then waits if it wants to.
     fn excluded(
         tables: &mut Tables,
-        (client, owner): (u64, &[u8]),
+        client: u64,
+        owner: &[u8],
         holder: u64,
         wanted: WantedLock,
     ) -> Option<Conflict> {
@@ -190,7 +191,8 @@ impl StateTable {
         &self,
         state: &StateId,
         caller: Caller,
-        (node, range): (NodeId, ByteRange),
+        node: NodeId,
+        range: ByteRange,
     ) -> StateResult<StateId> {
         let mut tables = self.lock();
         let number = self.current(&tables, state, caller)?;
@@ -218,7 +220,7 @@ impl StateTable {
         let owner: Arc<[u8]> = owner.into();
         let lockers: Vec<(NodeId, u64)> = tables.owned.of_owner(client, true, &owner).collect();
         let held = |(node, number): &(NodeId, u64)| {
-            tables.files.get(node).is_some_and(|file| file.locks.holds(*number))
+            tables.files.get(node).is_some_and(|file| file.locks.is_held_by(*number))
         };
         if lockers.iter().any(held) {
             return Err(Nfs4Status::LocksHeld);
@@ -241,7 +243,7 @@ impl StateTable {
         match entry.kind {
             StateKind::Open(_) | StateKind::Delegation { .. } => return Err(Nfs4Status::LocksHeld),
             StateKind::Lock { .. } => {
-                if tables.files.get(&node).is_some_and(|file| file.locks.holds(number)) {
+                if tables.files.get(&node).is_some_and(|file| file.locks.is_held_by(number)) {
                     return Err(Nfs4Status::LocksHeld);
                 }
             }
@@ -276,7 +278,7 @@ fn no_memory(caller: Caller) -> Nfs4Status {
     if caller.minor_version == 0 { Nfs4Status::Resource } else { Nfs4Status::Delay }
 }
 
-fn add_lock(tables: &mut Tables, caller: Caller, (number, wanted): (u64, WantedLock)) -> StateResult<()> {
+fn add_lock(tables: &mut Tables, caller: Caller, number: u64, wanted: WantedLock) -> StateResult<()> {
     let file = tables.files.get_mut(&wanted.node).ok_or(Nfs4Status::BadStateid)?;
     // A lock in the middle of another kind of lock makes three.
     if file.locks.len() + 2 > MAX_LOCKS_PER_FILE {

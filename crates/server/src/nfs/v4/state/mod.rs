@@ -25,12 +25,12 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use sharebench_ncp::server::StateBudget;
 use sharebench_nfs::v4::data::StateId;
 use sharebench_nfs::v4::session::SessionId;
 use sharebench_nfs::v4::status::Nfs4Status;
 
 use crate::NodeId;
+use crate::common::state_budget::StateBudget;
 use crate::nfs::v4::callback::Callback;
 use crate::nfs::v4::clock::{LeaseClock, milliseconds};
 use crate::nfs::v4::state::clients::Client;

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use sharebench_ncp::server::StateCharge;
 use sharebench_nfs::v4::data::StateId;
 use sharebench_nfs::v4::open::{SHARE_BOTH, SHARE_READ, SHARE_WRITE};
 use sharebench_nfs::v4::status::Nfs4Status;
 
+use crate::common::state_budget::StateCharge;
 use crate::nfs::v4::state::entry::{Caller, OpenShare, StateKind};
 use crate::nfs::v4::state::owned::OwnedKey;
 use crate::nfs::v4::state::{StateResult, StateTable, Tables};
@@ -38,7 +38,7 @@ fn pair(access: u32, deny: u32) -> u16 {
 impl Tables {
     /// True if an open denies this access, or has access that `deny` denies. Opens of the same owner count as well (RFC 7530,
     /// 9.7).
-    fn conflicts(&self, node: NodeId, (access, deny): (u32, u32)) -> bool {
+    fn conflicts(&self, node: NodeId, access: u32, deny: u32) -> bool {
         self.files.get(&node).is_some_and(|file| file.shares.conflict(access, deny))
     }
 
@@ -74,7 +74,7 @@ impl StateTable {
 
     /// Checks the share reservations before a file is truncated or opened.
     pub(in crate::nfs::v4) fn check_share(&self, wanted: &WantedOpen<'_>) -> StateResult<()> {
-        let conflict = self.lock().conflicts(wanted.node, (wanted.access, wanted.deny));
+        let conflict = self.lock().conflicts(wanted.node, wanted.access, wanted.deny);
         if conflict { Err(Nfs4Status::ShareDenied) } else { Ok(()) }
     }
 
@@ -89,7 +89,7 @@ impl StateTable {
         let key =
             OwnedKey { client: wanted.client, of_locks: false, owner: Arc::clone(&owner), node: wanted.node };
         let own = tables.owned.get(&key);
-        if tables.conflicts(wanted.node, (wanted.access, wanted.deny)) {
+        if tables.conflicts(wanted.node, wanted.access, wanted.deny) {
             return Err(Nfs4Status::ShareDenied);
         }
         let pairs = pair(wanted.access, wanted.deny);
@@ -109,7 +109,7 @@ impl StateTable {
             confirmed: !wanted.needs_confirmation,
             lockers: HashSet::new(),
         };
-        let number = tables.add_state((wanted.client, wanted.node), StateKind::Open(share), charge)?;
+        let number = tables.add_state(wanted.client, wanted.node, StateKind::Open(share), charge)?;
         if let Some(file) = tables.files.get_mut(&wanted.node) {
             file.identity = wanted.identity;
         }
@@ -132,7 +132,8 @@ impl StateTable {
         &self,
         state: &StateId,
         caller: Caller,
-        (access, deny): (u32, u32),
+        access: u32,
+        deny: u32,
     ) -> StateResult<StateId> {
         if access == 0 || access & !SHARE_BOTH != 0 || deny & !SHARE_BOTH != 0 {
             return Err(Nfs4Status::Inval);
@@ -219,13 +220,14 @@ impl StateTable {
         &self,
         state: &StateId,
         caller: Caller,
-        (node, writes): (NodeId, bool),
+        node: NodeId,
+        writes: bool,
     ) -> StateResult<Option<u64>> {
         let access = if writes { SHARE_WRITE } else { SHARE_READ };
         let bypasses = *state == StateId::READ_BYPASS;
         if *state == StateId::ANONYMOUS || bypasses {
             let tables = self.lock();
-            let denied = (writes || !bypasses) && tables.conflicts(node, (access, 0));
+            let denied = (writes || !bypasses) && tables.conflicts(node, access, 0);
             return if denied { Err(Nfs4Status::Locked) } else { Ok(caller.client) };
         }
         let tables = self.lock();

@@ -2,10 +2,10 @@
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use sharebench_ncp::server::{StateBudget, StateCharge};
 use sharebench_nfs::v4::status::Nfs4Status;
 
 use crate::NodeId;
+use crate::common::state_budget::{StateBudget, StateCharge};
 
 /// The operations of one owner of opens or locks, one at a time.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ pub(in crate::nfs::v4) struct ByteRange {
 impl ByteRange {
     /// The range of an offset and a length on the wire, where the largest length is that to the end of the file; none
     /// if it is empty or exceeds 64 bits.
-    pub(in crate::nfs::v4) fn of(offset: u64, length: u64) -> Option<Self> {
+    pub(in crate::nfs::v4) fn new(offset: u64, length: u64) -> Option<Self> {
         let last = match length {
             0 => return None,
             u64::MAX => u64::MAX,
@@ -48,7 +48,7 @@ impl LockList {
     }
 
     /// True if a holder has locks.
-    pub(in crate::nfs::v4) fn holds(&self, holder: u64) -> bool {
+    pub(in crate::nfs::v4) fn is_held_by(&self, holder: u64) -> bool {
         self.0.iter().any(|lock| lock.holder == holder)
     }
 
@@ -121,11 +121,11 @@ mod tests {
 
     #[test]
     fn lengths_on_the_wire_become_ranges() {
-        assert_eq!(ByteRange::of(5, 0), None);
-        assert_eq!(ByteRange::of(5, 1), Some(ByteRange { first: 5, last: 5 }));
-        assert_eq!(ByteRange::of(5, u64::MAX), Some(ByteRange { first: 5, last: u64::MAX }));
-        assert_eq!(ByteRange::of(5, u64::MAX - 1), None);
-        assert_eq!(ByteRange::of(u64::MAX, 1).map(ByteRange::length), Some(u64::MAX));
+        assert_eq!(ByteRange::new(5, 0), None);
+        assert_eq!(ByteRange::new(5, 1), Some(ByteRange { first: 5, last: 5 }));
+        assert_eq!(ByteRange::new(5, u64::MAX), Some(ByteRange { first: 5, last: u64::MAX }));
+        assert_eq!(ByteRange::new(5, u64::MAX - 1), None);
+        assert_eq!(ByteRange::new(u64::MAX, 1).map(ByteRange::length), Some(u64::MAX));
     }
 
     #[test]

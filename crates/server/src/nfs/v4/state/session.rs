@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use sharebench_ncp::server::{ENTRY_BYTES, StateCharge};
 use sharebench_nfs::v4::session::{ChannelLimits, SessionId};
 
-use crate::nfs::v4::callback::{CALLBACK_BYTES, Callback, CallbackTarget, encode};
+use crate::common::state_budget::{ENTRY_BYTES, StateCharge};
+use crate::nfs::v4::callback::{CALLBACK_BYTES, Callback, CallbackHeader, CallbackTarget, encode};
 use crate::nfs::v4::limits::{MAX_CONNECTIONS_PER_SESSION, MAX_QUEUED_CALLBACKS};
 use crate::nfs::v4::peer::Peer;
 use crate::nfs::v4::state::slot::Slots;
@@ -94,10 +94,13 @@ impl Session {
 
     /// A session without connections, with a charge of [`Self::bytes`].
     pub(super) fn new(
-        (id, client, minor_version): (SessionId, u64, u32),
+        id: SessionId,
+        client: u64,
+        minor_version: u32,
         lease: Arc<Lease>,
         fore: ChannelLimits,
-        (target, charge): (CallbackTarget, StateCharge),
+        target: CallbackTarget,
+        charge: StateCharge,
     ) -> Self {
         Self {
             id,
@@ -188,8 +191,14 @@ impl Session {
             let Some(peer) = back.connections.iter().find_map(Weak::upgrade) else { return false };
             let xid = NEXT_XID.fetch_add(1, Ordering::Relaxed);
             let sequence = back.sequence.wrapping_add(1);
-            let head = (xid, back.target, self.minor_version);
-            if peer.send(encode(head, (&self.id, sequence), &callback)) {
+            let header = CallbackHeader {
+                xid,
+                target: back.target,
+                minor_version: self.minor_version,
+                session: self.id,
+                sequence,
+            };
+            if peer.send(encode(header, &callback)) {
                 // It stays in flight with its number in the slot until the reply or the loss of the connection.
                 back.sequence = sequence;
                 back.in_flight = back.waiting.pop_front().map(|(callback, charge)| (xid, callback, charge));

@@ -2,18 +2,25 @@
 
 use std::sync::Arc;
 
-use sharebench_ncp::server::StateCharge;
 use sharebench_nfs::v4::session::{
     CONNECTION_BACK_CHANNEL, CONNECTION_RDMA, ChannelLimits, CreateSession, CreatedSession, PERSIST,
     SessionId,
 };
 use sharebench_nfs::v4::status::Nfs4Status;
 
+use crate::common::state_budget::StateCharge;
 use crate::nfs::v4::callback::CallbackTarget;
 use crate::nfs::v4::limits::{MAX_SESSIONS_PER_CLIENT, granted_back, granted_fore};
 use crate::nfs::v4::peer::Peer;
 use crate::nfs::v4::state::session::Session;
 use crate::nfs::v4::state::{StateResult, StateTable, Tables};
+
+/// The limits of the calls and of the callbacks of a session.
+#[derive(Debug, Clone, Copy)]
+struct SessionChannels {
+    fore: ChannelLimits,
+    back: ChannelLimits,
+}
 
 impl StateTable {
     /// Creates a session on a connection, or repeats the result of the last call.
@@ -36,12 +43,13 @@ impl StateTable {
             return Err(Nfs4Status::SeqMisordered);
         }
         // The client may repeat the call with other limits: the sequence stays as it is.
-        let channels = granted_fore(&call.fore_channel, max_transfer).zip(granted_back(&call.back_channel));
-        let channels = channels.ok_or(Nfs4Status::Toosmall)?;
+        let fore = granted_fore(&call.fore_channel, max_transfer).ok_or(Nfs4Status::Toosmall)?;
+        let back = granted_back(&call.back_channel).ok_or(Nfs4Status::Toosmall)?;
         // Without memory for the session, it may repeat the call as it is.
-        let bytes = Session::bytes(channels.0.max_requests);
+        let bytes = Session::bytes(fore.max_requests);
         let charge = client.budget().charge(bytes).ok_or(Nfs4Status::Delay)?;
-        let created = self.add_session(&mut tables, (call, charge), minor_version, (channels, peer));
+        let channels = SessionChannels { fore, back };
+        let created = self.add_session(&mut tables, call, charge, minor_version, channels, peer);
         if let Some(client) = tables.clients.get_mut(&call.client_id) {
             client.create_sequence = client.create_sequence.wrapping_add(1);
             client.created = Some(created);
@@ -52,9 +60,11 @@ impl StateTable {
     fn add_session(
         &self,
         tables: &mut Tables,
-        (call, charge): (&CreateSession, StateCharge),
+        call: &CreateSession,
+        charge: StateCharge,
         minor_version: u32,
-        ((fore_channel, back_channel), peer): ((ChannelLimits, ChannelLimits), &Arc<Peer>),
+        channels: SessionChannels,
+        peer: &Arc<Peer>,
     ) -> StateResult<CreatedSession> {
         if call.flags & !(PERSIST | CONNECTION_BACK_CHANNEL | CONNECTION_RDMA) != 0 {
             return Err(Nfs4Status::Inval);
@@ -65,19 +75,25 @@ impl StateTable {
         }
         let lease = Arc::clone(&client.lease);
         let id = self.session_id(tables.next());
-        let identity = (id, call.client_id, minor_version);
         let target = CallbackTarget::new(call.callback_program, &call.callback_security);
-        let session = Arc::new(Session::new(identity, lease, fore_channel, (target, charge)));
+        let session =
+            Arc::new(Session::new(id, call.client_id, minor_version, lease, channels.fore, target, charge));
         tables.sessions.insert(id, Arc::clone(&session));
         tables.confirm_client(call.client_id, self.now_ms());
         tables.client(call.client_id)?.sessions.push(id);
         peer.remember(&session);
-        let calls_back = call.flags & CONNECTION_BACK_CHANNEL != 0 && back_channel.max_requests > 0;
+        let calls_back = call.flags & CONNECTION_BACK_CHANNEL != 0 && channels.back.max_requests > 0;
         if calls_back {
             session.bind_back(peer);
         }
         let flags = if calls_back { CONNECTION_BACK_CHANNEL } else { 0 };
-        Ok(CreatedSession { session: id, sequence: call.sequence, flags, fore_channel, back_channel })
+        Ok(CreatedSession {
+            session: id,
+            sequence: call.sequence,
+            flags,
+            fore_channel: channels.fore,
+            back_channel: channels.back,
+        })
     }
 
     fn session_id(&self, number: u64) -> SessionId {

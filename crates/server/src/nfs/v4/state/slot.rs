@@ -2,8 +2,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use sharebench_ncp::server::{StateBudget, StateCharge};
 use sharebench_nfs::v4::status::Nfs4Status;
+
+use crate::common::state_budget::{StateBudget, StateCharge};
 
 /// One slot of a session.
 #[derive(Debug)]

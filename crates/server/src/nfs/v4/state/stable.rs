@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::nfs::handle::HandleSecret;
-use crate::nfs::sip::SipKey;
+use crate::nfs::siphash::SipKey;
 use crate::system::private_file;
 
 /// First line of the file.
@@ -59,10 +59,10 @@ impl StableStore {
     fn begin(path: &Path) -> Self {
         let HandleSecret { instance, key: SipKey([low, high]) } = HandleSecret::random();
         // The count begins somewhere, so that a state id of a server whose file was lost is not one of this start.
-        Self::of(path, [instance, low, high], (low ^ high) as u32 | 1 << 16)
+        Self::new(path, [instance, low, high], (low ^ high) as u32 | 1 << 16)
     }
 
-    fn of(path: &Path, secret: [u64; 3], boot: u32) -> Self {
+    fn new(path: &Path, secret: [u64; 3], boot: u32) -> Self {
         Self { path: path.to_owned(), secret, boot, clients: BTreeSet::new(), file: None, appended: 0 }
     }
 
@@ -77,7 +77,7 @@ impl StableStore {
         let mut words = secret.split(' ').map(|word| u64::from_str_radix(word, 16).ok());
         let secret = [words.next()??, words.next()??, words.next()??];
         let boot = lines.next()?.strip_prefix("boot ")?.parse().ok()?;
-        let mut store = Self::of(path, secret, boot);
+        let mut store = Self::new(path, secret, boot);
         for line in lines {
             match line.split_once(' ')? {
                 ("client", owner) => store.clients.insert(bytes_of_hex(owner)?),
