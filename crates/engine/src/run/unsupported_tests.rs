@@ -1,10 +1,11 @@
 //! Metadata tests that a target rejects: their cells are skipped there.
 
-use sharebench_model::{ErrorClass, Fact, OpError, OpStep, RunEvent};
-use sharebench_plan::{MetadataTest, SkippedCells, Work};
+use sharebench_model::{ErrorClass, Fact, MetadataTest, OpError, OpStep, RunEvent};
+use sharebench_plan::{SkippedCells, Work};
 
 use crate::cell::target_files::TargetFiles;
 use crate::data::context::PassContext;
+use crate::metadata::connected::Connected;
 use crate::metadata::support::unsupported;
 use crate::run::Run;
 use crate::run::start_error::StartError;
@@ -31,7 +32,8 @@ impl Run<'_> {
     ) -> Result<(), StartError> {
         let name = &self.plan.targets[index].name;
         let directory = files.directory.clone();
-        let found = unsupported(self.plan, &directory, files.session.as_mut(), context).await;
+        let mut at = Connected::new(files.session.as_mut(), context);
+        let found = unsupported(self.plan, &directory, &mut at).await;
         let found = found.map_err(|error| StartError::Prepare {
             target: name.clone(),
             directory: directory.clone(),
