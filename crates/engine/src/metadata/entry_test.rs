@@ -11,6 +11,13 @@ use crate::metadata::entries::{Batch, BatchEntry};
 use crate::metadata::pipeline::{self, PipelineSlot};
 use crate::record::tally::Tally;
 
+/// An entry, with the session that works on it and the tally that counts it.
+pub(crate) struct EntryOperation<'o, 'c> {
+    pub entry: BatchEntry<'o>,
+    pub at: Connected<'o, 'c>,
+    pub tally: &'o mut Tally,
+}
+
 /// A test whose operations are on single entries of a batch, at any queue depth. Each test is a type: a pass is compiled for
 /// it, so that operations are not dispatched.
 pub(crate) trait EntryTest: 'static {
@@ -18,11 +25,7 @@ pub(crate) trait EntryTest: 'static {
     ///
     /// # Errors
     /// What ends the step. Anything else is counted.
-    async fn operate(
-        entry: &BatchEntry<'_>,
-        at: &mut Connected<'_, '_>,
-        tally: &mut Tally,
-    ) -> Result<(), OpError>;
+    async fn operate(operation: &mut EntryOperation<'_, '_>) -> Result<(), OpError>;
 }
 
 /// What a pass over the entries of a job needs.
@@ -51,7 +54,8 @@ pub(crate) fn pass<'p, T: EntryTest>(pass: EntryPass<'p, '_>) -> LocalBoxFuture<
             for number in batch.numbers.clone() {
                 context.check_stop()?;
                 let entry = BatchEntry { batch, number, state };
-                T::operate(&entry, &mut Connected::new(session, context), tally).await?;
+                let at = Connected::new(session, context);
+                T::operate(&mut EntryOperation { entry, at, tally }).await?;
             }
         }
         Ok(())

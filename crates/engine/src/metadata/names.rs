@@ -4,12 +4,10 @@ use std::marker::PhantomData;
 
 use sharebench_model::{ErrorClass, MetaOp, MetaYield, OpError};
 
-use crate::metadata::connected::Connected;
 use crate::metadata::entries::{BatchEntry, after_pass, next_modified};
 use crate::metadata::entry_names::EntryKind;
-use crate::metadata::entry_test::EntryTest;
+use crate::metadata::entry_test::{EntryOperation, EntryTest};
 use crate::metadata::wrong_reply::wrong;
-use crate::record::tally::Tally;
 
 /// A test whose operation is one operation of the session.
 pub(crate) trait NameTest: 'static {
@@ -26,11 +24,8 @@ pub(crate) trait NameTest: 'static {
 pub(crate) struct OneOperation<T>(PhantomData<T>);
 
 impl<T: NameTest> EntryTest for OneOperation<T> {
-    async fn operate(
-        entry: &BatchEntry<'_>,
-        at: &mut Connected<'_, '_>,
-        tally: &mut Tally,
-    ) -> Result<(), OpError> {
+    async fn operate(operation: &mut EntryOperation<'_, '_>) -> Result<(), OpError> {
+        let EntryOperation { entry, at, tally } = operation;
         let op = T::operation(entry);
         let started = at.context.clock.now();
         let result = at.call(op).await;
@@ -55,17 +50,12 @@ impl NameTest for Stat {
     }
 
     fn judge(entry: &BatchEntry<'_>, result: Result<MetaYield, OpError>) -> Result<(), OpError> {
-        check_attributes(entry, &result?)
-    }
-}
-
-/// Compares the attributes of a file with those that it should have.
-pub(crate) fn check_attributes(entry: &BatchEntry<'_>, found: &MetaYield) -> Result<(), OpError> {
-    match found {
-        MetaYield::Stat(stat) if stat.directory || stat.size != entry.size() => {
-            Err(wrong(format!("a file of {} bytes has the attributes of something else", entry.size())))
+        match result? {
+            MetaYield::Stat(stat) if stat.directory || stat.size != entry.size() => {
+                Err(wrong(format!("a file of {} bytes has the attributes of something else", entry.size())))
+            }
+            _ => Ok(()),
         }
-        _ => Ok(()),
     }
 }
 

@@ -7,12 +7,10 @@ use sharebench_plan::Verify;
 
 use crate::data::mismatch::mismatch_error;
 use crate::data::stamp;
-use crate::metadata::connected::Connected;
-use crate::metadata::entries::{BatchEntry, write_all};
-use crate::metadata::entry_test::EntryTest;
+use crate::metadata::entries::write_all;
+use crate::metadata::entry_test::{EntryOperation, EntryTest};
 use crate::metadata::wrong_reply::wrong;
 use crate::record::request::{SLOT, complete, exchange};
-use crate::record::tally::Tally;
 
 /// A test whose operation opens a file, uses it and closes it.
 pub(crate) trait FileTest: 'static {
@@ -20,59 +18,42 @@ pub(crate) trait FileTest: 'static {
     const HOW: OpenHow;
 
     /// Uses the open file, which has `size` bytes.
-    async fn use_file(
-        _entry: &BatchEntry<'_>,
-        _file: FileRef,
-        _size: u64,
-        _at: &mut Connected<'_, '_>,
-    ) -> Result<(), OpError> {
+    async fn use_file(_: &mut EntryOperation<'_, '_>, _file: FileRef, _size: u64) -> Result<(), OpError> {
         Ok(())
     }
 
     /// The whole operation, which is timed.
-    async fn perform(
-        entry: &BatchEntry<'_>,
-        path: String,
-        at: &mut Connected<'_, '_>,
-    ) -> Result<(), OpError> {
-        open_use_close::<Self>(entry, path, at).await
+    async fn perform(operation: &mut EntryOperation<'_, '_>, path: String) -> Result<(), OpError> {
+        open_use_close::<Self>(operation, path).await
     }
 
     /// Counts and verifies the data of an operation that succeeded.
-    fn count(
-        _entry: &BatchEntry<'_>,
-        _at: &mut Connected<'_, '_>,
-        _tally: &mut Tally,
-    ) -> Result<(), OpError> {
+    fn count(_: &mut EntryOperation<'_, '_>) -> Result<(), OpError> {
         Ok(())
     }
 }
 
 async fn open_use_close<T: FileTest + ?Sized>(
-    entry: &BatchEntry<'_>,
+    operation: &mut EntryOperation<'_, '_>,
     path: String,
-    at: &mut Connected<'_, '_>,
 ) -> Result<(), OpError> {
-    let (file, size) = at.open(path, T::HOW).await?;
-    let done = T::use_file(entry, file, size, at).await;
-    done.and(at.close(file).await)
+    let (file, size) = operation.at.open(path, T::HOW).await?;
+    let done = T::use_file(operation, file, size).await;
+    done.and(operation.at.close(file).await)
 }
 
 /// A [`FileTest`] as a test on entries.
 pub(crate) struct OpenedFile<T>(PhantomData<T>);
 
 impl<T: FileTest> EntryTest for OpenedFile<T> {
-    async fn operate(
-        entry: &BatchEntry<'_>,
-        at: &mut Connected<'_, '_>,
-        tally: &mut Tally,
-    ) -> Result<(), OpError> {
-        let path = entry.path();
-        let started = at.context.clock.now();
-        let done = T::perform(entry, path, at).await;
-        tally.operation(started, at.context.clock.now());
-        let counted = done.and_then(|()| T::count(entry, at, tally));
-        tally.outcome(counted)
+    async fn operate(operation: &mut EntryOperation<'_, '_>) -> Result<(), OpError> {
+        let clock = operation.at.context.clock;
+        let path = operation.entry.path();
+        let started = clock.now();
+        let done = T::perform(operation, path).await;
+        operation.tally.operation(started, clock.now());
+        let counted = done.and_then(|()| T::count(operation));
+        operation.tally.outcome(counted)
     }
 }
 
@@ -87,17 +68,13 @@ pub(crate) struct CreateWrite;
 impl FileTest for CreateWrite {
     const HOW: OpenHow = OpenHow::CreateNew;
 
-    async fn use_file(
-        entry: &BatchEntry<'_>,
-        file: FileRef,
-        _: u64,
-        at: &mut Connected<'_, '_>,
-    ) -> Result<(), OpError> {
+    async fn use_file(operation: &mut EntryOperation<'_, '_>, file: FileRef, _: u64) -> Result<(), OpError> {
+        let EntryOperation { entry, at, .. } = operation;
         write_all(file, entry.content(), entry.size(), at).await
     }
 
-    fn count(entry: &BatchEntry<'_>, _: &mut Connected<'_, '_>, tally: &mut Tally) -> Result<(), OpError> {
-        tally.bytes.written += entry.size();
+    fn count(operation: &mut EntryOperation<'_, '_>) -> Result<(), OpError> {
+        operation.tally.bytes.written += operation.entry.size();
         Ok(())
     }
 }
@@ -113,13 +90,8 @@ pub(crate) struct Truncate;
 impl FileTest for Truncate {
     const HOW: OpenHow = OpenHow::ReadWrite;
 
-    async fn use_file(
-        _: &BatchEntry<'_>,
-        file: FileRef,
-        _: u64,
-        at: &mut Connected<'_, '_>,
-    ) -> Result<(), OpError> {
-        at.call(MetaOp::SetSize { file, size: 0 }).await.map(drop)
+    async fn use_file(operation: &mut EntryOperation<'_, '_>, file: FileRef, _: u64) -> Result<(), OpError> {
+        operation.at.call(MetaOp::SetSize { file, size: 0 }).await.map(drop)
     }
 }
 
@@ -132,11 +104,11 @@ impl FileTest for OpenReadClose {
 
     /// Reads the whole file by one request; a shorter file is an error.
     async fn use_file(
-        entry: &BatchEntry<'_>,
+        operation: &mut EntryOperation<'_, '_>,
         file: FileRef,
         size: u64,
-        at: &mut Connected<'_, '_>,
     ) -> Result<(), OpError> {
+        let EntryOperation { entry, at, .. } = operation;
         let len = entry.size() as u32;
         let op = DataOp::Read { file, offset: 0, len };
         let read = exchange(at.session, &mut at.context.deadline, op).await?;
@@ -146,29 +118,27 @@ impl FileTest for OpenReadClose {
         Err(wrong(format!("{read} of {len} bytes read from a file of {size}")))
     }
 
-    async fn perform(
-        entry: &BatchEntry<'_>,
-        path: String,
-        at: &mut Connected<'_, '_>,
-    ) -> Result<(), OpError> {
+    async fn perform(operation: &mut EntryOperation<'_, '_>, path: String) -> Result<(), OpError> {
+        let EntryOperation { entry, at, .. } = operation;
         if at.session.reads_whole_files() {
             let len = entry.size() as u32;
             let op = DataOp::Read { file: FileRef(0), offset: 0, len };
             return complete(op, at.context.deadline.read_file(at.session, &path, len).await);
         }
-        open_use_close::<Self>(entry, path, at).await
+        open_use_close::<Self>(operation, path).await
     }
 
-    fn count(entry: &BatchEntry<'_>, at: &mut Connected<'_, '_>, tally: &mut Tally) -> Result<(), OpError> {
-        let size = entry.size();
-        tally.bytes.read += size;
-        if at.context.verify == Verify::Off {
+    fn count(operation: &mut EntryOperation<'_, '_>) -> Result<(), OpError> {
+        let EntryOperation { entry, at, tally } = operation;
+        tally.bytes.read += entry.size();
+        let verify = at.context.verify;
+        if verify == Verify::Off {
             return Ok(());
         }
-        let buffer = at.session.buffer(SLOT).get(..size as usize).unwrap_or_default();
-        stamp::verify(buffer, entry.content(), 0, at.context.verify)
+        let buffer = at.session.buffer(SLOT).get(..entry.size() as usize).unwrap_or_default();
+        stamp::verify(buffer, entry.content(), 0, verify)
             .map_err(|mismatch| mismatch_error(&entry.path(), &mismatch))?;
-        tally.verified += size;
+        tally.verified += entry.size();
         Ok(())
     }
 }

@@ -14,7 +14,7 @@ use crate::data::context::PassContext;
 use crate::metadata::connected::Connected;
 use crate::metadata::directory_set::BatchState;
 use crate::metadata::entries::{Batch, BatchEntry};
-use crate::metadata::entry_test::EntryTest;
+use crate::metadata::entry_test::{EntryOperation, EntryTest};
 use crate::metadata::slot_session::{SharedSlots, SlotSession};
 use crate::record::request::SLOT;
 use crate::record::tally::Tally;
@@ -58,7 +58,8 @@ pub(crate) async fn pass<T: EntryTest>(
             {
                 context.check_stop()?;
                 let entry = BatchEntry { batch, number, state };
-                let operated = T::operate(&entry, &mut Connected::new(&mut session, context), tally).await;
+                let at = Connected::new(&mut session, context);
+                let operated = T::operate(&mut EntryOperation { entry, at, tally }).await;
                 operated.inspect_err(|_| has_failed.set(true))?;
             }
             Ok(())

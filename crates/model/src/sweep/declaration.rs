@@ -109,8 +109,6 @@ pub struct Declaration {
     pub name: &'static str,
     /// The group that the test belongs to, which determines the axes of its cells.
     pub group: MetadataGroup,
-    /// One sentence on it.
-    pub about: &'static str,
     /// What follows "An operation is " in reports; none where the name of the test says it.
     pub operation: Option<&'static str>,
     /// The entries that a pass needs.
@@ -140,17 +138,11 @@ pub struct Declaration {
 
 impl Declaration {
     /// A test on existing empty files that has no further requirements and changes nothing.
-    pub(super) const fn new(
-        test: MetadataTest,
-        name: &'static str,
-        group: MetadataGroup,
-        about: &'static str,
-    ) -> Self {
+    pub(super) const fn new(test: MetadataTest, name: &'static str, group: MetadataGroup) -> Self {
         Self {
             test,
             name,
             group,
-            about,
             operation: None,
             before: EntryState::Empty,
             after: EntryState::Empty,

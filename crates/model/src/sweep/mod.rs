@@ -1,16 +1,14 @@
 //! The tests of sweeps: what every crate knows of them. The engine has their operations.
 //!
-//! Tests of records are lines of one table ([`Test`]). A metadata test has a [`Declaration`] in the file of its kind, and a
-//! line in `table.rs`.
+//! Tests of records are lines of one table ([`Test`]). A metadata test is a variant of [`MetadataTest`] with a [`Declaration`] in the
+//! file of its group, which plans, checks, analyses and reports read, and a line in the engine's table of drivers
+//! (`engine/src/metadata/driver.rs`). A test of a new kind adds its operation next to that table.
 
-mod caching;
 mod declaration;
-mod listings;
 mod locks;
 mod metadata_group;
 mod metadata_test;
 mod names;
-mod opened_files;
 mod record_test;
 mod server_side;
 mod table;

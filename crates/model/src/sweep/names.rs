@@ -1,56 +1,55 @@
-//! Tests of operations on one name each.
+//! Tests of names, attributes and directories.
 
-use super::declaration::{Declaration, EntryChange, EntryState, NameCache, Requirement};
+use super::declaration::EntryState::{Absent, Directories, Filled};
+use super::declaration::{Declaration, EntryChange, FileData, NameCache, Requirement};
 use super::metadata_group::MetadataGroup;
 use super::metadata_test::MetadataTest;
 
-const fn names(test: MetadataTest, name: &'static str, about: &'static str) -> Declaration {
-    Declaration::new(test, name, MetadataGroup::Names, about)
+const fn names(test: MetadataTest, name: &'static str) -> Declaration {
+    Declaration::new(test, name, MetadataGroup::Names)
 }
 
-pub(super) const MAKE_DIRECTORY: Declaration = Declaration {
-    before: EntryState::Absent,
-    after: EntryState::Directories,
-    ..names(MetadataTest::MakeDirectory, "mkdir", "Makes directories.")
-};
+const fn listing(test: MetadataTest, name: &'static str) -> Declaration {
+    Declaration { takes_depth: false, lists: true, ..names(test, name) }
+}
 
-pub(super) const STAT: Declaration = Declaration {
-    name_cache: Some(NameCache::Attributes),
-    ..names(MetadataTest::Stat, "stat", "Reads the attributes of existing files.")
-};
-
-pub(super) const STAT_MISS: Declaration = Declaration {
-    name_cache: Some(NameCache::Missing),
-    ..names(MetadataTest::StatMiss, "stat-miss", "Requests the attributes of names that do not exist.")
-};
-
-pub(super) const SET_ATTRIBUTES: Declaration = Declaration {
-    change: EntryChange::Modified,
-    requirement: Some(Requirement::ModificationTimes),
-    ..names(MetadataTest::SetAttributes, "set-attributes", "Sets the time of modification of existing files.")
-};
-
-pub(super) const RENAME: Declaration = Declaration {
-    change: EntryChange::Name,
-    ..names(MetadataTest::Rename, "rename", "Renames files within their directory.")
-};
-
-pub(super) const RENAME_ACROSS: Declaration = Declaration {
-    change: EntryChange::Directory,
-    ..names(MetadataTest::RenameAcross, "rename-across", "Renames files into another directory.")
-};
-
-pub(super) const LINK: Declaration = Declaration {
-    before: EntryState::Absent,
-    requirement: Some(Requirement::HardLinks),
-    ..names(MetadataTest::Link, "link", "Makes hard links to one file.")
-};
-
-pub(super) const UNLINK: Declaration =
-    Declaration { after: EntryState::Absent, ..names(MetadataTest::Unlink, "unlink", "Removes files.") };
-
-pub(super) const REMOVE_DIRECTORY: Declaration = Declaration {
-    before: EntryState::Directories,
-    after: EntryState::Absent,
-    ..names(MetadataTest::RemoveDirectory, "rmdir", "Removes empty directories.")
-};
+pub(super) const TESTS: &[Declaration] = &[
+    Declaration { before: Absent, after: Directories, ..names(MetadataTest::MakeDirectory, "mkdir") },
+    Declaration { before: Absent, ..names(MetadataTest::Create, "create") },
+    Declaration {
+        before: Absent,
+        after: Filled,
+        file_data: FileData::Written,
+        ..names(MetadataTest::CreateWrite, "create-write")
+    },
+    Declaration { name_cache: Some(NameCache::Opens), ..names(MetadataTest::OpenClose, "open-close") },
+    Declaration { name_cache: Some(NameCache::Attributes), ..names(MetadataTest::Stat, "stat") },
+    Declaration { name_cache: Some(NameCache::Missing), ..names(MetadataTest::StatMiss, "stat-miss") },
+    Declaration {
+        change: EntryChange::Modified,
+        requirement: Some(Requirement::ModificationTimes),
+        ..names(MetadataTest::SetAttributes, "set-attributes")
+    },
+    Declaration { name_cache: Some(NameCache::Listing), ..listing(MetadataTest::ReadDirectory, "readdir") },
+    Declaration {
+        name_cache: Some(NameCache::Listing),
+        ..listing(MetadataTest::ReadDirectoryAttributes, "readdir-attributes")
+    },
+    listing(MetadataTest::TreeWalk, "tree-walk"),
+    Declaration { change: EntryChange::Name, ..names(MetadataTest::Rename, "rename") },
+    Declaration { change: EntryChange::Directory, ..names(MetadataTest::RenameAcross, "rename-across") },
+    Declaration {
+        before: Absent,
+        requirement: Some(Requirement::HardLinks),
+        ..names(MetadataTest::Link, "link")
+    },
+    Declaration { before: Filled, ..names(MetadataTest::Truncate, "truncate") },
+    Declaration {
+        before: Filled,
+        after: Filled,
+        file_data: FileData::Read,
+        ..names(MetadataTest::OpenReadClose, "open-read-close")
+    },
+    Declaration { after: Absent, ..names(MetadataTest::Unlink, "unlink") },
+    Declaration { before: Directories, after: Absent, ..names(MetadataTest::RemoveDirectory, "rmdir") },
+];

@@ -6,52 +6,37 @@ use std::str::FromStr;
 use super::declaration::{Declaration, EntryState, Succession};
 use super::metadata_group::MetadataGroup;
 use super::metadata_test::MetadataTest;
-use super::{caching, listings, locks, names, opened_files, server_side};
+use super::{locks, names, server_side};
 use crate::{Coordinates, axis};
 
-/// Every test, in the order of [`MetadataTest`], in which plans run them and reports list them.
-const TABLE: [&Declaration; 31] = [
-    &names::MAKE_DIRECTORY,
-    &opened_files::CREATE,
-    &opened_files::CREATE_WRITE,
-    &opened_files::OPEN_CLOSE,
-    &names::STAT,
-    &names::STAT_MISS,
-    &names::SET_ATTRIBUTES,
-    &listings::READ_DIRECTORY,
-    &listings::READ_DIRECTORY_ATTRIBUTES,
-    &listings::TREE_WALK,
-    &names::RENAME,
-    &names::RENAME_ACROSS,
-    &names::LINK,
-    &opened_files::TRUNCATE,
-    &opened_files::OPEN_READ_CLOSE,
-    &names::UNLINK,
-    &names::REMOVE_DIRECTORY,
-    &server_side::SERVER_COPY,
-    &server_side::CLONE,
-    &server_side::PUNCH_HOLE,
-    &server_side::SPARSE_READ,
-    &locks::LOCK,
-    &locks::LOCK_NEIGHBOURS,
-    &locks::LOCK_CONTENDED,
-    &locks::SHARE_CONFLICT,
-    &locks::NOTIFY,
-    &caching::LEASE_GRANT,
-    &caching::LEASE_BREAK,
-    &caching::DELEGATION_GRANT,
-    &caching::DELEGATION_RECALL,
-    &locks::SEMAPHORE,
-];
+const GROUPS: [&[Declaration]; 3] = [names::TESTS, server_side::TESTS, locks::TESTS];
+const COUNT: usize = names::TESTS.len() + server_side::TESTS.len() + locks::TESTS.len();
+
+/// The declaration of every test, in the order of [`MetadataTest`].
+const TABLE: [&Declaration; COUNT] = {
+    let mut table = [&names::TESTS[0]; COUNT];
+    let mut at = 0;
+    let mut group = 0;
+    while group < GROUPS.len() {
+        let mut number = 0;
+        while number < GROUPS[group].len() {
+            table[at] = &GROUPS[group][number];
+            assert!(table[at].test as usize == at, "the declarations have the order of the enum");
+            at += 1;
+            number += 1;
+        }
+        group += 1;
+    }
+    table
+};
 
 impl MetadataTest {
     /// Every test, in the order in which reports list them.
-    pub const ALL: [Self; TABLE.len()] = {
-        let mut all = [Self::Semaphore; TABLE.len()];
+    pub const ALL: [Self; COUNT] = {
+        let mut all = [TABLE[0].test; COUNT];
         let mut at = 0;
-        while at < TABLE.len() {
+        while at < COUNT {
             all[at] = TABLE[at].test;
-            assert!(all[at] as usize == at, "the table and the enum have the same order");
             at += 1;
         }
         all
