@@ -1,7 +1,7 @@
 //! Which metadata tests a target supports: what they require is tried once in the directory of the run, because servers and
 //! file systems differ within one protocol.
 
-use sharebench_model::{MetaOp, MetadataTest, OpError, Requirement};
+use sharebench_model::{ErrorClass, MetaOp, MetadataTest, OpError, OpStep, Requirement};
 use sharebench_plan::{ResolvedPlan, Work};
 
 use crate::metadata::caching_operations::{RequiredRight, try_right};
@@ -14,6 +14,7 @@ use crate::metadata::server_side::{CopyMethod, try_copy, try_hole};
 /// The tests of the plan that the target does not support, each with the server's reason.
 pub(crate) async fn unsupported(
     plan: &ResolvedPlan,
+    has_ranks: bool,
     directory: &str,
     at: &mut Connected<'_, '_>,
 ) -> Result<Vec<(MetadataTest, OpError)>, OpError> {
@@ -24,6 +25,8 @@ pub(crate) async fn unsupported(
     let mut found = Vec::new();
     for test in MetadataTest::ALL.into_iter().filter(is_planned) {
         let Some(requirement) = test.declaration().requirement else { continue };
+        // Its jobs know of each other when a lock was released.
+        let needs_one_process = has_ranks && test.hands_over();
         let rejection = match tried.iter().find(|(known, _)| *known == requirement) {
             Some((_, rejection)) => rejection.clone(),
             None => {
@@ -32,9 +35,15 @@ pub(crate) async fn unsupported(
                 rejection
             }
         };
+        let rejection = rejection.or_else(|| needs_one_process.then(several_processes));
         found.extend(rejection.map(|error| (test, error)));
     }
     Ok(found)
+}
+
+fn several_processes() -> OpError {
+    let detail = "its jobs work in one process, and this run has several ranks";
+    OpError::new(ErrorClass::Unsupported, OpStep::Submit, detail)
 }
 
 /// Tries a requirement in a directory, and removes what that needed.

@@ -29,41 +29,20 @@ impl MetadataAxes {
 
     /// The axes with every default filled that one of the tests uses.
     fn complete(&self) -> Self {
-        let copy_sizes = self.copy_sizes.clone().or_else(|| {
-            self.has_tests(MetadataGroup::ServerSide)
-                .then(|| MetadataWork::COPY_SIZES.into_iter().map(ByteSize).collect())
-        });
-        let axes = if self.has_tests(MetadataGroup::Names) { self.complete_of_names() } else { self.clone() };
-        Self { copy_sizes, ..axes }
-    }
-
-    fn complete_of_names(&self) -> Self {
-        let Self {
-            tests,
-            entries,
-            layouts,
-            name_lengths,
-            entry_sizes,
-            filled,
-            copy_sizes,
-            batch,
-            tree_depth,
-            tree_fan_out,
-        } = self;
-        Self {
-            tests: tests.clone(),
-            copy_sizes: copy_sizes.clone(),
-            entries: Some(entries.clone().unwrap_or_else(|| vec![MetadataWork::ENTRIES])),
-            layouts: Some(layouts.clone().unwrap_or_else(|| vec![DirectoryLayout::Own])),
-            name_lengths: Some(name_lengths.clone().unwrap_or_else(|| vec![MetadataWork::NAME_LENGTH])),
-            entry_sizes: Some(
-                entry_sizes.clone().unwrap_or_else(|| vec![ByteSize(MetadataWork::ENTRY_SIZE)]),
-            ),
-            filled: *filled,
-            batch: Some(batch.unwrap_or(MetadataWork::BATCH)),
-            tree_depth: Some(tree_depth.unwrap_or(MetadataWork::TREE_DEPTH)),
-            tree_fan_out: Some(tree_fan_out.unwrap_or(MetadataWork::TREE_FAN_OUT)),
+        let mut axes = self.clone();
+        if self.has_tests(MetadataGroup::ServerSide) {
+            axes.copy_sizes.get_or_insert_with(|| MetadataWork::COPY_SIZES.map(ByteSize).to_vec());
         }
+        if self.has_tests(MetadataGroup::Names) {
+            axes.entries.get_or_insert_with(|| vec![MetadataWork::ENTRIES]);
+            axes.layouts.get_or_insert_with(|| vec![DirectoryLayout::Own]);
+            axes.name_lengths.get_or_insert_with(|| vec![MetadataWork::NAME_LENGTH]);
+            axes.entry_sizes.get_or_insert_with(|| vec![ByteSize(MetadataWork::ENTRY_SIZE)]);
+            axes.batch.get_or_insert(MetadataWork::BATCH);
+            axes.tree_depth.get_or_insert(MetadataWork::TREE_DEPTH);
+            axes.tree_fan_out.get_or_insert(MetadataWork::TREE_FAN_OUT);
+        }
+        axes
     }
 
     /// The cells of one test, those without a meaning included.
