@@ -174,7 +174,7 @@ fn metadata_tests_are_clean_at_a_queue_depth_on_our_servers() {
     let stored = Stored::read(&sharebench, 1);
     check_depths(&stored, &["smb", "smb", "nfs3", "nfs3", "nfs40", "nfs4", "ncp", "local"]);
     let names = MetadataTest::of_group(MetadataGroup::Names);
-    let deep = names.iter().filter(|test| test.takes_depth()).count();
+    let deep = names.iter().filter(|test| test.declaration().takes_depth).count();
     for (number, (name, _)) in targets.iter().enumerate() {
         let skipped = usize::from(ended.text().contains(&format!("{name}: skipped link")));
         let takes_depth = *name != "ncp";

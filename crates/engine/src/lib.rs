@@ -13,7 +13,7 @@
 //!     run::step                measures one step and checks it
 //!       cell::record_step      a cell with one job  -> cell::pass: operations at one queue depth
 //!       cell::throughput_step  a cell with several jobs, in phases -> cell::pass
-//!       metadata::step         a metadata cell -> metadata::entries: operations on the entries of directories
+//!       metadata::step         a metadata cell -> metadata::driver: the operations of its test
 //!       load::load_step        a load: threads of virtual users -> load::user::virtual_user
 //!         record::request      what all of them share: a reply is checked for its length, then verified and counted
 //!     probe::cache_probe       reads after a cell, which separate server cache from storage
@@ -32,7 +32,7 @@
 //! | `record` | one request from submission to verification; tallies, histograms by batches and seconds, meters |
 //! | `ranks` | agreement of several processes, their contributions, the leader's commands |
 //! | `cell` | passes over files in records: access patterns, policies, jobs |
-//! | `metadata` | metadata cells: directories with entries, the operations of the tests, verification |
+//! | `metadata` | metadata cells: directories with entries, the table of drivers with the operations of each test, verification |
 //! | `load` | load steps, data sets, extension of windows; `load/user`: the virtual user |
 //! | `probe` | cache probes and the connection that they use |
 //! | `machine` | health, clock facts, link and ceiling of the measuring machine |

@@ -35,6 +35,7 @@ mod run;
 mod server_evidence;
 mod sparse;
 mod spreadsheet;
+mod sweep;
 mod tcp;
 mod timeline;
 mod traffic;
@@ -74,6 +75,10 @@ pub use run::{
 pub use server_evidence::{ProbeTimes, ServerEvidence, WhileProbed};
 pub use sparse::{Absent, Sparse};
 pub use spreadsheet::{spreadsheet_text, spreadsheet_text_read};
+pub use sweep::{
+    Access, Declaration, Direction, EntryChange, EntryState, FileData, MetadataGroup, MetadataTest,
+    NameCache, Pattern, Requirement, Start, Succession, Test,
+};
 pub use tcp::{TcpCounts, TcpReading};
 pub use timeline::{Outage, Timeline};
 pub use traffic::{IoBytes, WireCount};

@@ -31,7 +31,7 @@ pub use values::{
     Access, Arrivals, Auto, Bypass, CacheProbes, Cold, Countable, Direction, DirectoryLayout, EntryState,
     MetadataGroup, MetadataPreset, MetadataTest, Mistake, Mistakes, Pace, Pattern, Policies, Precision,
     Repeat, Scale, Search, ServerCacheState, Slo, Start, SweepPreset, SweepTest, Test, Think, TypedTarget,
-    Values, WantedObjective, target_url, url_of_typed_target,
+    Values, WantedObjective, record_tests, target_url, url_of_typed_target,
 };
 pub use workload::{
     Call, DataFile, DataKind, DataSet, DataType, Disposition, Expected, FileClass, Given, LeftOut, Loadfile,

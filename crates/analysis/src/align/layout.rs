@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use sharebench_model::{Coordinates, StepResult, Value, axis};
+use sharebench_model::{Coordinates, MetadataGroup, MetadataTest, StepResult, Test, Value, axis};
 
 use crate::types::{Options, RateUnit, View};
 
@@ -103,92 +103,26 @@ pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>, options: 
 
 /// True for the tests of copies, clones and holes, which a server makes by itself.
 pub(crate) fn is_server_side(coordinates: &Coordinates) -> bool {
-    const TESTS: [&str; 4] = ["server-copy", "clone", "punch-hole", "sparse-read"];
-    coordinates.text(axis::TEST).is_some_and(|test| TESTS.contains(&test))
-}
-
-/// True for the tests of locks, of opens that deny a file, of notifications and of rights to cache, whose only axis is the number of jobs.
-fn is_of_locks(coordinates: &Coordinates) -> bool {
-    const TESTS: [&str; 10] = [
-        "lock",
-        "lock-neighbours",
-        "lock-contended",
-        "share-conflict",
-        "notify",
-        "lease-grant",
-        "lease-break",
-        "delegation-grant",
-        "delegation-recall",
-        "semaphore",
-    ];
-    coordinates.text(axis::TEST).is_some_and(|test| TESTS.contains(&test))
+    let test = MetadataTest::from_coordinates(coordinates);
+    test.is_some_and(|test| test.group() == MetadataGroup::ServerSide)
 }
 
 /// Position of a section's test in the order in which users know them.
 fn rank(section: &Layout) -> usize {
-    const USUAL: [&str; 51] = [
-        "write",
-        "rewrite",
-        "read",
-        "reread",
-        "random-read",
-        "random-write",
-        "random-mix",
-        "backward-read",
-        "record-rewrite",
-        "stride-read",
-        "fwrite",
-        "frewrite",
-        "fread",
-        "freread",
-        "mmap-write",
-        "mmap-rewrite",
-        "mmap-read",
-        "mmap-reread",
-        "mmap-random-read",
-        "mmap-random-write",
-        "mkdir",
-        "create",
-        "create-write",
-        "open-close",
-        "stat",
-        "stat-miss",
-        "set-attributes",
-        "readdir",
-        "readdir-attributes",
-        "tree-walk",
-        "rename",
-        "rename-across",
-        "link",
-        "truncate",
-        "open-read-close",
-        "unlink",
-        "rmdir",
-        "server-copy",
-        "clone",
-        "punch-hole",
-        "sparse-read",
-        "lock",
-        "lock-neighbours",
-        "lock-contended",
-        "share-conflict",
-        "notify",
-        "lease-grant",
-        "lease-break",
-        "delegation-grant",
-        "delegation-recall",
-        "semaphore",
-    ];
+    let mut usual = Test::ALL.map(Test::name).into_iter().chain(MetadataTest::ALL.map(MetadataTest::name));
     let test = section.positions.first().and_then(|position| position.text(axis::TEST));
-    USUAL.iter().position(|usual| Some(*usual) == test).unwrap_or(USUAL.len())
+    usual.position(|usual| Some(usual) == test).unwrap_or(usize::MAX)
+}
+
+/// The only axis of the group of a metadata test.
+fn only_axis(coordinates: &Coordinates) -> Option<&'static str> {
+    MetadataTest::from_coordinates(coordinates)?.group().only_axis()
 }
 
 fn axes_of(view: View, coordinates: &Coordinates, options: &Options) -> Vec<String> {
     let axes = match view {
         View::Sweep | View::Depth if options.axes.len() == 2 => return options.axes.clone(),
-        // Their number of files is always the same.
-        View::Sweep if is_server_side(coordinates) => vec![axis::FILE_SIZE],
-        View::Sweep if is_of_locks(coordinates) => vec![axis::JOBS],
+        View::Sweep if let Some(axis) = only_axis(coordinates) => vec![axis],
         View::Sweep if coordinates.get(axis::ENTRIES).is_some() => vec![axis::ENTRIES],
         View::Sweep => vec![axis::FILE_SIZE, axis::RECORD_SIZE],
         // An open load rises by its rate; its users are connections, not users.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use sharebench_model::{Coordinates, Value, axis};
+use sharebench_model::{Coordinates, MetadataTest, Value, axis};
 use sharebench_stats::{DirectoryRate, directory_break};
 
 use crate::estimate::Estimated;
@@ -27,8 +27,8 @@ pub(crate) fn directories(estimated: &Estimated, systems: usize) -> Vec<Director
             };
             let shared = ratio(section, system, &outcomes, own).map(DirectoryFact::Shared);
             let hit = |at: &Coordinates| {
-                let is_miss = at.text(axis::TEST) == Some("stat-miss");
-                is_miss.then(|| at.clone().with(axis::TEST, Value::text("stat")))
+                let is_miss = MetadataTest::from_coordinates(at) == Some(MetadataTest::StatMiss);
+                is_miss.then(|| at.clone().with(axis::TEST, Value::text(MetadataTest::Stat.name())))
             };
             let missing = ratio(section, system, &outcomes, hit).map(DirectoryFact::Missing);
             let facts = [falls, shared, missing].into_iter().flatten();

@@ -1,17 +1,18 @@
 //! Which part of the operations on names the caches of the operating system's client answered on a mount.
 
-use sharebench_model::{Verdict, axis};
+use sharebench_model::{MetadataTest, NameCache, Verdict};
 
 use crate::align::Aligned;
 use crate::estimate::Estimated;
-use crate::types::{Access, DirectoryFact, DirectoryFinding, NameCache, NameCacheEvidence, Row};
+use crate::types::{Access, DirectoryFact, DirectoryFinding, NameCacheEvidence, Row};
 
 /// One finding for each section of a test that caches can answer, and each mounted system with wire counts.
 pub(crate) fn name_caches(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<DirectoryFinding> {
     let mut found = Vec::new();
     for (index, section) in estimated.sections.iter().enumerate() {
-        let test = section.rows.first().and_then(|row| row.coordinates.text(axis::TEST));
-        let Some(cache) = test.and_then(NameCache::of_test) else { continue };
+        let first = section.rows.first();
+        let test = first.and_then(|row| MetadataTest::from_coordinates(&row.coordinates));
+        let Some(cache) = test.and_then(|test| test.declaration().name_cache) else { continue };
         for system in 0..aligned.systems.len() {
             if aligned.systems[system].access != Access::Mounted {
                 continue;

@@ -1,12 +1,11 @@
 //! Sentences on the directories of metadata tests.
 
+use sharebench_model::NameCache;
 use sharebench_model::units::three_digits;
 use sharebench_stats::DirectoryBreak;
 
 use crate::text::stages::Stages;
-use crate::types::{
-    DirectoryFact, DirectoryFinding, NameCache, NameCacheEvidence, RateRatio, Sentence, Tone,
-};
+use crate::types::{DirectoryFact, DirectoryFinding, NameCacheEvidence, RateRatio, Sentence, Tone};
 
 /// The sentences of one section.
 pub(crate) fn sentences(stages: &Stages<'_>, index: usize) -> Vec<Sentence> {

@@ -1,5 +1,6 @@
 //! What metadata tests show of the directories of a system.
 
+use sharebench_model::NameCache;
 use sharebench_stats::DirectoryBreak;
 
 /// One finding on directories, of one system in one section.
@@ -24,32 +25,6 @@ pub enum DirectoryFact {
     Missing(RateRatio),
     /// On a mount: the part that the caches of the operating system's client answered.
     Cached(NameCacheEvidence),
-}
-
-/// A cache of the operating system's client for names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NameCache {
-    /// Names with their attributes.
-    Attributes,
-    /// Names that do not exist.
-    Missing,
-    /// The content of directories.
-    Listing,
-    /// Files that stay open at the server, or rights to open them.
-    Opens,
-}
-
-impl NameCache {
-    /// The cache that can answer the operations of a test; none for tests that change something.
-    pub(crate) fn of_test(test: &str) -> Option<Self> {
-        match test {
-            "stat" => Some(Self::Attributes),
-            "stat-miss" => Some(Self::Missing),
-            "readdir" | "readdir-attributes" => Some(Self::Listing),
-            "open-close" => Some(Self::Opens),
-            _ => None,
-        }
-    }
 }
 
 /// What wire counts show of a cache.

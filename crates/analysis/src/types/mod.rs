@@ -41,7 +41,7 @@ pub use cache_shares::{CacheShares, CountedBytes, Grade, ShareRange};
 pub use comparison::{Comparison, Overall};
 pub use conditions::{Condition, ConditionValue, UnlikeCondition};
 pub use differences::{Differences, DifferingPart, PartEvidence, Scanned, SingleRunBreak, SingleRunRegion};
-pub use directories::{DirectoryFact, DirectoryFinding, NameCache, NameCacheEvidence, RateRatio};
+pub use directories::{DirectoryFact, DirectoryFinding, NameCacheEvidence, RateRatio};
 pub use gate::{GateCalibration, GateLine, GateOptions, GateOutcome, GateVerdict};
 pub use input::{CLOCK_RESOLUTION_FACT, Options, RunData, RunScatter};
 pub use io500::{Io500Estimate, Io500Finding};

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use sharebench_model::units::ByteSize;
-use sharebench_plan::{Depth, Plan, ResolvedPlan, Test, Values};
+use sharebench_plan::{Depth, Plan, ResolvedPlan, Test, Values, record_tests};
 
 use crate::commands::cell_args::CellArgs;
 use crate::commands::from_flags::{flat, resolve};
@@ -28,7 +28,7 @@ pub struct DepthAxes {
     #[arg(long, value_name = "DEPTHS", value_delimiter = ',')]
     pub depths: Option<Vec<Values<u32>>>,
     /// Tests; docs/sweeps.md lists them [default: read,rewrite,random-read,random-write].
-    #[arg(long, value_name = "TESTS", value_delimiter = ',', value_parser = Test::named)]
+    #[arg(long, value_name = "TESTS", value_delimiter = ',', value_parser = record_tests)]
     pub tests: Option<Vec<Vec<Test>>>,
 }
 

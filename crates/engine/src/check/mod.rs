@@ -13,7 +13,7 @@ pub(crate) mod throughput;
 pub(crate) mod verdict;
 
 use sharebench_model::units::{percent, show_nanos, three_digits};
-use sharebench_model::{Check, ErrorClass, Measure, Verdict};
+use sharebench_model::{Check, ErrorClass, Measure, MetadataGroup, Succession, Verdict};
 use sharebench_plan::{Pace, Think, TransactionWork, Verify, Work};
 
 use crate::check::cache::client_cache;
@@ -59,7 +59,9 @@ pub(crate) fn checks(measure: &Measure, evidence: &StepEvidence<'_>) -> Vec<Chec
     match evidence.work {
         Work::Records(work) if work.jobs.is_some() => checks.extend(throughput(measure, work.queue_depth)),
         Work::Records(work) => checks.extend(little(measure, work.queue_depth)),
-        Work::Metadata(work) if work.test.works_between() => checks.push(job_shares(measure)),
+        Work::Metadata(work) if work.test.declaration().succession != Succession::Immediate => {
+            checks.push(job_shares(measure));
+        }
         Work::Metadata(work) => checks.extend(throughput(measure, work.queue_depth)),
         Work::Transactions(work) => match &work.pace {
             // Who starts by a pace and comes too late is not late because of us, and thinks not at all.
@@ -117,7 +119,7 @@ fn errors(measure: &Measure) -> Vec<Check> {
 fn wire_bytes(measure: &Measure, evidence: &StepEvidence<'_>) -> Option<Check> {
     // What a server does by itself has a check of its own.
     if let Work::Metadata(work) = evidence.work
-        && work.test.is_server_side()
+        && work.test.group() == MetadataGroup::ServerSide
     {
         return server_side::wire(measure, work);
     }

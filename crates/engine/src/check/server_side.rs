@@ -1,8 +1,8 @@
 //! Whether the server did the work of a server-side test by itself: file data on the wire against the bytes of the files.
 
 use sharebench_model::units::{show_size, three_digits};
-use sharebench_model::{Check, Measure, Verdict};
-use sharebench_plan::{MetadataTest, MetadataWork};
+use sharebench_model::{Check, FileData, Measure, Verdict};
+use sharebench_plan::MetadataWork;
 
 /// Share of the bytes of a file that may cross the wire while a server copies it.
 const MAX_SHARE: f64 = 0.01;
@@ -24,7 +24,8 @@ pub(crate) fn wire(measure: &Measure, work: &MetadataWork) -> Option<Check> {
         show_size(work.entry_size)
     );
     let data = each(wire.payload());
-    let crossed = work.test != MetadataTest::SparseRead && data > MAX_SHARE * work.entry_size as f64;
+    let stays = work.test.declaration().file_data == FileData::Stays;
+    let crossed = stays && data > MAX_SHARE * work.entry_size as f64;
     if crossed {
         detail.push_str(": the client copied, and not the server");
     }
@@ -36,25 +37,12 @@ pub(crate) fn wire(measure: &Measure, work: &MetadataWork) -> Option<Check> {
 mod tests {
     use std::time::Duration;
 
-    use sharebench_model::WireCount;
-    use sharebench_plan::DirectoryLayout;
+    use sharebench_model::{MetadataTest, WireCount};
 
     use super::*;
 
     fn checked(test: MetadataTest, wire: WireCount) -> (Verdict, String) {
-        let work = MetadataWork {
-            test,
-            entries: MetadataWork::SERVER_SIDE_FILES,
-            layout: DirectoryLayout::Own,
-            name_length: MetadataWork::SHORT_NAME_LENGTH,
-            entry_size: 1 << 20,
-            batch: MetadataWork::BATCH,
-            queue_depth: 1,
-            tree_depth: MetadataWork::TREE_DEPTH,
-            tree_fan_out: MetadataWork::TREE_FAN_OUT,
-            jobs: None,
-            min_sample_time: Duration::ZERO,
-        };
+        let work = MetadataWork { entry_size: 1 << 20, ..MetadataWork::new(test, Duration::ZERO) };
         let measure = Measure { operations: 8, wire: Some(wire).into(), ..Measure::default() };
         let check = super::wire(&measure, &work).unwrap();
         (check.verdict, check.detail.clone())

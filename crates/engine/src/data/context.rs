@@ -33,6 +33,11 @@ impl<'a> PassContext<'a> {
         Self { clock, stop, verify, deadline, server_disk_stat: None, reports: None, turn: None }
     }
 
+    /// Fails if the run is to stop.
+    pub fn check_stop(&self) -> Result<(), StepError> {
+        if self.stop.is_stopped() { Err(StepError::Stopped) } else { Ok(()) }
+    }
+
     /// Bytes that the server's storage has read so far, where they are counted.
     pub fn storage_read(&self) -> Option<u64> {
         server_disk_stat::read_so_far(self.server_disk_stat?)

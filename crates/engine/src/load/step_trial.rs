@@ -2,12 +2,10 @@
 
 use sharebench_model::{MetaOp, MetaYield, OpError, OpenHow};
 use sharebench_plan::{LockRange, Operation, Workload};
-use sharebench_target::Session;
 
-use crate::data::context::PassContext;
-use crate::metadata::directory_set::create_empty;
-use crate::metadata::lock_operations::{semaphore_name, trial_of_semaphore};
-use crate::metadata::notify_operations;
+use crate::metadata::connected::Connected;
+use crate::metadata::lock_operations::{semaphore_name, try_semaphore};
+use crate::metadata::notify_operations::try_watch;
 
 /// Tries each operation that servers and protocols may lack on a new file at `path`, which is removed again.
 ///
@@ -17,8 +15,7 @@ use crate::metadata::notify_operations;
 pub(crate) async fn try_operations(
     workload: &Workload,
     path: &str,
-    session: &mut dyn Session,
-    context: &mut PassContext<'_>,
+    at: &mut Connected<'_, '_>,
 ) -> Result<(), OpError> {
     let all = workload.transactions.iter().flat_map(|t| t.operations.iter().map(move |step| (t, step)));
     let is_tried: [fn(&Operation) -> bool; 6] = [
@@ -31,68 +28,49 @@ pub(crate) async fn try_operations(
     ];
     let found = is_tried.into_iter().filter_map(|is_one| all.clone().find(|(_, step)| is_one(step)));
     for (transaction, operation) in found {
-        create_empty(session, path.to_owned(), context).await?;
+        at.create_empty(path).await?;
         let opened = path.to_owned();
         let tried = match operation {
-            Operation::OpenDenying => {
-                open_and_close(MetaOp::OpenDenying { path: opened }, session, context).await
-            }
-            Operation::OpenLeased => {
-                open_and_close(MetaOp::OpenLeased { path: opened }, session, context).await
-            }
-            Operation::OpenDelegated => {
-                open_and_close(MetaOp::OpenDelegated { path: opened }, session, context).await
-            }
+            Operation::OpenDenying => open_and_close(MetaOp::OpenDenying { path: opened }, at).await,
+            Operation::OpenLeased => open_and_close(MetaOp::OpenLeased { path: opened }, at).await,
+            Operation::OpenDelegated => open_and_close(MetaOp::OpenDelegated { path: opened }, at).await,
             Operation::Watch => {
                 let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
-                notify_operations::trial(directory, session, context).await?.map_or(Ok(()), Err)
+                try_watch(directory, at).await?.map_or(Ok(()), Err)
             }
-            Operation::Wait => {
-                trial_of_semaphore(&semaphore_name(path), session, context).await?.map_or(Ok(()), Err)
-            }
-            _ => lock_and_unlock(path, session, context).await,
+            Operation::Wait => try_semaphore(&semaphore_name(path), at).await?.map_or(Ok(()), Err),
+            _ => lock_and_unlock(path, at).await,
         };
         if let Err(error) = tried {
             if !error.class.ends_connection() {
                 // The error of the operation is the one to report.
-                let _ = context.deadline.call(session, MetaOp::Remove { path: path.to_owned() }).await;
+                let _ = at.remove(path).await;
             }
             let detail = format!("'{operation}' of the transaction '{}': {}", transaction.name, error.detail);
             return Err(OpError { detail, ..error });
         }
-        context.deadline.call(session, MetaOp::Remove { path: path.to_owned() }).await?;
+        at.remove(path).await?;
     }
     Ok(())
 }
 
 /// Opens a file in a way that the target may not know, and closes it. What it grants with a right to cache depends on the server
 /// and is counted during the load.
-async fn open_and_close(
-    op: MetaOp,
-    session: &mut dyn Session,
-    context: &mut PassContext<'_>,
-) -> Result<(), OpError> {
-    let file = match context.deadline.call(session, op).await? {
+async fn open_and_close(op: MetaOp, at: &mut Connected<'_, '_>) -> Result<(), OpError> {
+    let file = match at.call(op).await? {
         MetaYield::OpenedToCache { file, .. } => file,
         opened => opened.into_opened()?.0,
     };
-    context.deadline.call(session, MetaOp::Close { file }).await.map(drop)
+    at.close(file).await
 }
 
-async fn lock_and_unlock(
-    path: &str,
-    session: &mut dyn Session,
-    context: &mut PassContext<'_>,
-) -> Result<(), OpError> {
-    let open = MetaOp::open(path, OpenHow::ReadWrite);
-    let (file, _) = context.deadline.call(session, open).await.and_then(MetaYield::into_opened)?;
+async fn lock_and_unlock(path: &str, at: &mut Connected<'_, '_>) -> Result<(), OpError> {
+    let (file, _) = at.open(path, OpenHow::ReadWrite).await?;
     let offset = LockRange::Shared.offset(0);
     let bytes = LockRange::BYTES;
-    let locked = context.deadline.call(session, MetaOp::Lock { file, offset, bytes, wait: false }).await;
-    let unlocked = match locked {
-        Ok(_) => context.deadline.call(session, MetaOp::Unlock { file, offset, bytes }).await,
+    let unlocked = match at.call(MetaOp::Lock { file, offset, bytes, wait: false }).await {
+        Ok(_) => at.call(MetaOp::Unlock { file, offset, bytes }).await,
         failed => failed,
     };
-    let closed = context.deadline.call(session, MetaOp::Close { file }).await;
-    unlocked.and(closed).map(drop)
+    unlocked.map(drop).and(at.close(file).await)
 }

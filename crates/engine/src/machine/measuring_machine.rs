@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use sharebench_plan::{MetadataTest, ResolvedPlan, StepPlan, Work};
+use sharebench_model::FileData;
+use sharebench_plan::{ResolvedPlan, StepPlan, Work};
 use sharebench_target::Target;
 
 use crate::machine::clock_facts::ClockFacts;
@@ -82,7 +83,7 @@ fn kind(work: &Work) -> CeilingKind {
         Work::Metadata(work) => CeilingKind {
             record_size: work.request_size().max(MIN_REQUEST),
             depth: 1,
-            writes: work.test == MetadataTest::CreateWrite,
+            writes: work.test.declaration().file_data == FileData::Written,
         },
         Work::Transactions(work) => CeilingKind {
             record_size: work.workload.largest_request(),

@@ -1,64 +1,70 @@
 //! The single operations of the tests of leases and delegations, and whether a target supports them.
 
-use sharebench_model::{CacheRight, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpStep};
-use sharebench_plan::MetadataTest;
-use sharebench_target::Session;
+use sharebench_model::{CacheRight, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpStep, OpenHow};
 
-use crate::data::context::PassContext;
-use crate::metadata::directory_set::create_empty;
-use crate::metadata::lock_operations::{close, open, wrong};
+use crate::metadata::connected::Connected;
+use crate::metadata::rejection::{Rejection, rejection};
+use crate::metadata::wrong_reply::wrong;
 use crate::record::tally::Tally;
 
-/// A session with what its operations need.
-type Connected<'s, 'c> = (&'s mut dyn Session, &'s mut PassContext<'c>);
-
-/// Opens a file with a request for the right to cache it, as the test requires.
-pub(crate) async fn open_to_cache(
-    test: MetadataTest,
-    path: &str,
-    session: &mut dyn Session,
-    context: &mut PassContext<'_>,
-) -> Result<(FileRef, CacheRight), OpError> {
-    let path = path.to_owned();
-    let op =
-        if test.is_of_delegations() { MetaOp::OpenDelegated { path } } else { MetaOp::OpenLeased { path } };
-    context.deadline.call(session, op).await.and_then(MetaYield::into_right)
+/// The right to cache a file that a test requests and needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RequiredRight {
+    /// A lease or an oplock of any kind.
+    Lease,
+    /// A lease or an oplock on writes: an open breaks no lease that caches only reads, a write does.
+    WriteLease,
+    /// A delegation. An open for writing takes back one for reading, too.
+    Delegation,
 }
 
-/// Fails with this class if the right is not enough for the test. An open for writing takes back a delegation for reading, but no lease that
-/// caches only reads: that one is broken by a write.
-fn check_right(test: MetadataTest, right: CacheRight, otherwise: ErrorClass) -> Result<(), OpError> {
-    let detail = match (test, right) {
-        (MetadataTest::DelegationGrant | MetadataTest::DelegationRecall, CacheRight::None) => {
-            "the server granted no delegation"
-        }
-        (_, CacheRight::None) => "the server granted no lease and no oplock",
-        (MetadataTest::LeaseBreak, CacheRight::Reads) => {
-            "the server granted no lease or oplock on writes, and an open breaks no other one"
-        }
-        _ => return Ok(()),
-    };
-    Err(OpError::new(otherwise, OpStep::Reply, detail))
+impl RequiredRight {
+    /// Fails with this class if the right that was granted is not enough for the test.
+    fn check(self, granted: CacheRight, otherwise: ErrorClass) -> Result<(), OpError> {
+        let detail = match (self, granted) {
+            (Self::Delegation, CacheRight::None) => "the server granted no delegation",
+            (_, CacheRight::None) => "the server granted no lease and no oplock",
+            (Self::WriteLease, CacheRight::Reads) => {
+                "the server granted no lease or oplock on writes, and an open breaks no other one"
+            }
+            _ => return Ok(()),
+        };
+        Err(OpError::new(otherwise, OpStep::Reply, detail))
+    }
+
+    /// Opens a file with a request for the right to cache it.
+    async fn open(self, path: &str, at: &mut Connected<'_, '_>) -> Result<(FileRef, CacheRight), OpError> {
+        let path = path.to_owned();
+        let op = match self {
+            Self::Delegation => MetaOp::OpenDelegated { path },
+            Self::Lease | Self::WriteLease => MetaOp::OpenLeased { path },
+        };
+        at.call(op).await.and_then(MetaYield::into_right)
+    }
+
+    /// Opens a file to cache it and closes it.
+    async fn open_and_close(
+        self,
+        path: &str,
+        otherwise: ErrorClass,
+        at: &mut Connected<'_, '_>,
+    ) -> Result<(), OpError> {
+        let (file, granted) = self.open(path, at).await?;
+        at.close(file).await.and(self.check(granted, otherwise))
+    }
 }
 
 /// Opens a file to cache it and closes it, timed as one operation. An open without the right is a failure of the class busy, so
 /// that the share of these opens is reported, and the numbers are valid.
 pub(crate) async fn open_and_close(
-    test: MetadataTest,
+    right: RequiredRight,
     path: &str,
-    session: &mut dyn Session,
-    context: &mut PassContext<'_>,
+    at: &mut Connected<'_, '_>,
     tally: &mut Tally,
 ) -> Result<(), OpError> {
-    let started = context.clock.now();
-    let result = match open_to_cache(test, path, session, context).await {
-        Ok((file, right)) => {
-            let closed = close(file, session, context).await;
-            closed.and(check_right(test, right, ErrorClass::Busy))
-        }
-        Err(error) => Err(error),
-    };
-    tally.operation(started, context.clock.now());
+    let started = at.context.clock.now();
+    let result = right.open_and_close(path, ErrorClass::Busy, at).await;
+    tally.operation(started, at.context.clock.now());
     tally.outcome(result)
 }
 
@@ -68,74 +74,69 @@ pub(crate) async fn open_and_close(
 /// # Errors
 /// An operation failed, or the server has not granted the right (class busy), or has not taken it back.
 pub(crate) async fn take_back(
-    test: MetadataTest,
+    right: RequiredRight,
     path: &str,
-    (holder, holding): Connected<'_, '_>,
-    (session, context): Connected<'_, '_>,
+    holder: &mut Connected<'_, '_>,
+    at: &mut Connected<'_, '_>,
     tally: &mut Tally,
 ) -> Result<(), OpError> {
-    let (held, right) = open_to_cache(test, path, holder, holding).await?;
-    let taken = match check_right(test, right, ErrorClass::Busy) {
-        Ok(()) => {
-            open_against(path, held, (&mut *holder, &mut *holding), (&mut *session, &mut *context), tally)
-                .await
-        }
+    let (held, granted) = right.open(path, holder).await?;
+    let taken = match right.check(granted, ErrorClass::Busy) {
+        Ok(()) => open_against(path, held, holder, at, tally).await,
         Err(error) => Err(error),
     };
     let closed = match &taken {
-        Ok(file) => close(*file, session, context).await,
+        Ok(file) => at.close(*file).await,
         Err(_) => Ok(()),
     };
-    let released = close(held, holder, holding).await;
+    let released = holder.close(held).await;
     taken.and(closed).and(released)
 }
 
 /// The same on a file that is made for it and removed afterwards: a server that has recalled the delegation of a file grants no
 /// other one of it for some time.
 pub(crate) async fn recall_of_new_file(
-    test: MetadataTest,
     path: String,
-    holder: Connected<'_, '_>,
-    (session, context): Connected<'_, '_>,
+    holder: &mut Connected<'_, '_>,
+    at: &mut Connected<'_, '_>,
     tally: &mut Tally,
 ) -> Result<(), OpError> {
-    create_empty(session, path.clone(), context).await?;
-    let taken = take_back(test, &path, holder, (&mut *session, &mut *context), tally).await;
-    let removed = context.deadline.call(session, MetaOp::Remove { path }).await;
-    taken.and(removed.map(drop))
+    at.create_empty(&path).await?;
+    let taken = take_back(RequiredRight::Delegation, &path, holder, at, tally).await;
+    taken.and(at.remove(path).await)
 }
 
 /// Opens a file for writing while its holder waits to give its right back.
 async fn open_against(
     path: &str,
     held: FileRef,
-    (holder, holding): Connected<'_, '_>,
-    (session, context): Connected<'_, '_>,
+    holder: &mut Connected<'_, '_>,
+    at: &mut Connected<'_, '_>,
     tally: &mut Tally,
 ) -> Result<FileRef, OpError> {
-    let clock = context.clock;
+    let clock = at.context.clock;
     let started = clock.now();
-    let given_back = async { Ok(give_back_when_recalled(held, (holder, holding)).await) };
+    let given_back = async { Ok(give_back_when_recalled(held, holder).await) };
     let opened = async {
-        let file = open(path, session, context).await?;
+        let (file, _) = at.open(path, OpenHow::ReadWrite).await?;
         Ok::<_, OpError>((file, clock.now()))
     };
     // If the open fails, the holder does not wait any longer.
-    let ((file, at), given_back) = tokio::try_join!(opened, given_back)?;
-    tally.operation(started, at);
+    let ((file, ended), given_back) = tokio::try_join!(opened, given_back)?;
+    tally.operation(started, ended);
     match given_back {
         Ok(()) => Ok(file),
         Err(error) => {
-            close(file, session, context).await?;
+            at.close(file).await?;
             Err(not_taken_back(error))
         }
     }
 }
 
 /// Waits until the server takes back the right of a file, and gives it back.
-async fn give_back_when_recalled(file: FileRef, (holder, holding): Connected<'_, '_>) -> Result<(), OpError> {
-    holding.deadline.call(holder, MetaOp::AwaitRecall { file }).await?;
-    holding.deadline.call(holder, MetaOp::GiveBack { file }).await.map(drop)
+async fn give_back_when_recalled(file: FileRef, holder: &mut Connected<'_, '_>) -> Result<(), OpError> {
+    holder.call(MetaOp::AwaitRecall { file }).await?;
+    holder.call(MetaOp::GiveBack { file }).await.map(drop)
 }
 
 /// A right that is not taken back in time is what the test looks for, and no trouble with the connection.
@@ -146,26 +147,15 @@ fn not_taken_back(error: OpError) -> OpError {
     error
 }
 
-/// Opens a file in the directory of the run to cache it; returns why the target rejects the test.
-pub(crate) async fn trial(
-    test: MetadataTest,
+/// Opens a file in the directory of the run to cache it.
+pub(crate) async fn try_right(
+    right: RequiredRight,
     directory: &str,
-    session: &mut dyn Session,
-    context: &mut PassContext<'_>,
-) -> Result<Option<OpError>, OpError> {
+    at: &mut Connected<'_, '_>,
+) -> Result<Rejection, OpError> {
     let path = format!("{directory}/cached");
-    create_empty(session, path.clone(), context).await?;
-    let tried = match open_to_cache(test, &path, session, context).await {
-        Ok((file, right)) => {
-            close(file, session, context).await.and(check_right(test, right, ErrorClass::Unsupported))
-        }
-        Err(error) => Err(error),
-    };
-    if let Err(error) = &tried
-        && error.class.ends_connection()
-    {
-        return Err(error.clone());
-    }
-    context.deadline.call(session, MetaOp::Remove { path }).await?;
-    Ok(tried.err())
+    at.create_empty(&path).await?;
+    let rejection = rejection(right.open_and_close(&path, ErrorClass::Unsupported, at).await)?;
+    at.remove(path).await?;
+    Ok(rejection)
 }

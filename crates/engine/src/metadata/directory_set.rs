@@ -1,10 +1,9 @@
 //! The directories of metadata cells: which there are, who works in them, and in what state they are.
 
-use sharebench_model::{MetaOp, MetaYield, OpError, OpenHow, StepError};
-use sharebench_plan::{DirectoryLayout, EntryState, MetadataGroup, MetadataWork};
-use sharebench_target::Session;
+use sharebench_model::{EntryState, MetaOp, MetadataGroup, StepError};
+use sharebench_plan::{DirectoryLayout, MetadataWork};
 
-use crate::data::context::PassContext;
+use crate::metadata::connected::Connected;
 use crate::metadata::entry_names::{EntryKind, entry_name};
 use crate::metadata::server_side;
 
@@ -122,51 +121,32 @@ impl DirectorySet {
     pub async fn create_source(
         &self,
         work: &MetadataWork,
-        session: &mut dyn Session,
-        context: &mut PassContext<'_>,
+        at: &mut Connected<'_, '_>,
     ) -> Result<(), StepError> {
         let size = work.entry_size;
         let path = self.source(work);
-        server_side::create(&path, server_side::SOURCE, (size, size..size), session, context).await?;
+        server_side::create(&path, server_side::SOURCE, size, size..size, at).await?;
         Ok(())
     }
 
     /// Makes the directories and fills them with their residents.
-    pub async fn fill(
-        &self,
-        work: &MetadataWork,
-        session: &mut dyn Session,
-        context: &mut PassContext<'_>,
-    ) -> Result<(), StepError> {
+    pub async fn fill(&self, work: &MetadataWork, at: &mut Connected<'_, '_>) -> Result<(), StepError> {
         let entered = self.directories.iter().flat_map(|one| [&one.path, &one.across]);
         for path in self.above.iter().chain(entered) {
-            context.deadline.call(session, MetaOp::MakeDir { path: path.clone() }).await?;
+            at.call(MetaOp::MakeDir { path: path.clone() }).await?;
         }
-        create_empty(session, format!("{}/source", self.top), context).await?;
+        at.create_empty(format!("{}/source", self.top)).await?;
         let of = u64::from(work.residents()) * self.directories.len() as u64;
         let mut done = 0;
         for directory in &self.directories {
             for number in 0..work.residents() {
-                if context.stop.is_stopped() {
-                    return Err(StepError::Stopped);
-                }
+                at.context.check_stop()?;
                 let name = entry_name(EntryKind::Resident, number, work.name_length);
-                create_empty(session, format!("{}/{name}", directory.path), context).await?;
+                at.create_empty(format!("{}/{name}", directory.path)).await?;
                 done += 1;
-                context.report_filled(done, of);
+                at.context.report_filled(done, of);
             }
         }
         Ok(())
     }
-}
-
-/// Creates an empty file, unmeasured.
-pub(crate) async fn create_empty(
-    session: &mut dyn Session,
-    path: String,
-    context: &mut PassContext<'_>,
-) -> Result<(), OpError> {
-    let open = MetaOp::open(path, OpenHow::CreateNew);
-    let (file, _) = context.deadline.call(session, open).await.and_then(MetaYield::into_opened)?;
-    context.deadline.call(session, MetaOp::Close { file }).await.map(drop)
 }

@@ -3,16 +3,19 @@
 use std::time::Duration;
 
 use sharebench_cluster::Ranks;
-use sharebench_model::{ErrorClass, JobShare, MetaOp, OpError, StepError, WireCount};
-use sharebench_plan::{MetadataTest, MetadataWork, Verify};
+use sharebench_model::{ErrorClass, JobShare, MetaOp, MetadataGroup, OpError, StepError, WireCount};
+use sharebench_plan::{MetadataWork, Verify};
 use sharebench_target::{Session, SessionSpec, Target};
 
 use crate::cell::rounds::{Phase, PhasedJob, Span};
 use crate::data::context::PassContext;
+use crate::metadata::connected::Connected;
 use crate::metadata::directory_set::{BatchState, DirectorySet, EntryDirectory};
+use crate::metadata::driver::Driver;
 use crate::metadata::entries::{Batch, after_pass, prepared};
 use crate::metadata::entry_names::{EntryKind, entry_name};
-use crate::metadata::listing::{check_count, list, walk};
+use crate::metadata::entry_test::EntryPass;
+use crate::metadata::listing::{ListingTest, check_count, list, walk};
 use crate::metadata::pipeline::{self, PipelineSlot};
 use crate::metadata::verify::{verify_attributes, verify_names};
 use crate::record::meter::Meter;
@@ -28,6 +31,7 @@ const MIN_SLOT_BYTES: u32 = 4096;
 pub(crate) struct MetadataCell<'a> {
     pub target: &'a dyn Target,
     pub work: &'a MetadataWork,
+    pub driver: Driver,
     pub set: &'a DirectorySet,
     pub clock: &'a Clock,
     pub stop: &'a StopSignal,
@@ -42,7 +46,10 @@ pub(crate) struct MetadataCell<'a> {
 pub(crate) struct MetadataJob<'a> {
     pub(super) cell: &'a MetadataCell<'a>,
     pub(super) number: u32,
-    pub(super) session: Option<Box<dyn Session>>,
+    session: Option<Box<dyn Session>>,
+    /// The session that holds, denies or watches what the first one works on, with its context; none where the test has one
+    /// session.
+    second: Option<(Box<dyn Session>, PassContext<'a>)>,
     state: BatchState,
     pub(super) context: PassContext<'a>,
     pub(super) tally: Tally,
@@ -53,11 +60,19 @@ pub(crate) struct MetadataJob<'a> {
     pub(super) source: String,
 }
 
+/// What the operations of a job need at once.
+pub(super) struct JobParts<'s, 'a> {
+    pub first: Connected<'s, 'a>,
+    /// None where the test has one session.
+    pub second: Option<Connected<'s, 'a>>,
+    pub tally: &'s mut Tally,
+}
+
 /// What a round of operations is measured with.
 pub(super) struct MeasuredRound {
     meter: Meter,
-    /// Requests of the other session before the round.
-    other: WireCount,
+    /// Requests of the second session before the round.
+    second: WireCount,
     /// Instant of the start in nanoseconds.
     started: u64,
 }
@@ -70,7 +85,7 @@ impl<'a> MetadataJob<'a> {
         let depth = cell.work.queue_depth;
         let slots = if depth > 1 { PipelineSlot::of(depth, &context) } else { Vec::new() };
         let tally = Tally::default();
-        Self { cell, number, session: None, state, context, tally, slots, worked_ns: 0, source }
+        Self { cell, number, session: None, second: None, state, context, tally, slots, worked_ns: 0, source }
     }
 
     /// Bytes of a slot of the session.
@@ -85,20 +100,38 @@ impl<'a> MetadataJob<'a> {
             connect_timeout: self.cell.timeout,
             allow_split: true,
         };
+        if self.cell.work.test.declaration().second_session {
+            let spec = SessionSpec { slots: 1, slot_bytes: MIN_SLOT_BYTES, ..spec.clone() };
+            self.second = Some((self.cell.target.connect(&spec).await?, self.context.another()));
+        }
         self.session = Some(self.cell.target.connect(&spec).await?);
         Ok(())
     }
 
-    /// Connects a further session of the job, which moves no data, and returns it with its deadline.
-    pub(super) async fn connect_another(&self) -> Result<(Box<dyn Session>, PassContext<'a>), OpError> {
-        let spec = SessionSpec {
-            slots: 1,
-            slot_bytes: MIN_SLOT_BYTES,
-            connect_timeout: self.cell.timeout,
-            allow_split: true,
-        };
-        let session = self.cell.target.connect(&spec).await?;
-        Ok((session, self.context.another()))
+    /// The first session.
+    pub(super) fn connected(&mut self) -> Result<Connected<'_, 'a>, OpError> {
+        let session = self.session.as_deref_mut().ok_or_else(OpError::no_session)?;
+        Ok(Connected::new(session, &mut self.context))
+    }
+
+    /// The second session.
+    pub(super) fn second(&mut self) -> Result<Connected<'_, 'a>, OpError> {
+        let (session, context) = self.second.as_mut().ok_or_else(OpError::no_session)?;
+        Ok(Connected::new(session.as_mut(), context))
+    }
+
+    /// All that operations need at once.
+    pub(super) fn parts(&mut self) -> Result<JobParts<'_, 'a>, OpError> {
+        let session = self.session.as_deref_mut().ok_or_else(OpError::no_session)?;
+        let second = self.second.as_mut().map(|(session, context)| Connected::new(session.as_mut(), context));
+        let first = Connected::new(session, &mut self.context);
+        Ok(JobParts { first, second, tally: &mut self.tally })
+    }
+
+    /// The first directory that the job works in, which is the only one of tests with one entry.
+    pub(super) fn directory(&self) -> &'a str {
+        let cell = self.cell;
+        cell.set.of_job(cell.work, self.number).first().map_or("", |directory| directory.path.as_str())
     }
 
     /// Finds the directories of the job, as a program that works in them has, so that no operation pays for the way to
@@ -127,8 +160,9 @@ impl<'a> MetadataJob<'a> {
     async fn prepare(&mut self) -> Result<(), StepError> {
         let Self { cell, number, session, state, context, source, .. } = self;
         let Some(session) = session.as_deref_mut() else { return Err(OpError::no_session().into()) };
+        let mut at = Connected::new(session, context);
         for directory in cell.set.of_job(cell.work, *number) {
-            batch(cell.work, directory, *number, source).prepare(*state, session, context).await?;
+            batch(cell.work, directory, *number, source).prepare(*state, &mut at).await?;
         }
         *state = prepared(*state, cell.work);
         Ok(())
@@ -142,27 +176,27 @@ impl<'a> MetadataJob<'a> {
         }
     }
 
-    /// Begins to measure the operations of a round, together with the requests of another session of the job.
-    pub(super) fn begin_round(&self, other: Option<&dyn Session>) -> Result<MeasuredRound, OpError> {
+    /// Begins to measure the operations of a round, with the requests of both sessions of the job.
+    pub(super) fn begin_round(&self) -> Result<MeasuredRound, OpError> {
         let session = self.session.as_deref().ok_or_else(OpError::no_session)?;
         let meter = Meter::start(self.context.clock, session);
-        let other = other.map(Session::wire).unwrap_or_default();
-        Ok(MeasuredRound { meter, other, started: self.context.clock.now() })
+        let second = self.second.as_ref().map(|(second, _)| second.wire()).unwrap_or_default();
+        Ok(MeasuredRound { meter, second, started: self.context.clock.now() })
     }
 
     /// Ends it, and returns start and end of the operations in nanoseconds. The passes count if all of them succeeded.
     pub(super) fn end_round(
         &mut self,
         round: MeasuredRound,
-        other: Option<&dyn Session>,
-        (passes, result): (u64, Result<(), StepError>),
+        passes: u64,
+        result: Result<(), StepError>,
     ) -> Result<(u64, u64), StepError> {
         let ended = self.context.clock.now();
         if let Some(session) = self.session.as_deref() {
             round.meter.stop(self.context.clock, session, &mut self.tally);
         }
-        if let Some(other) = other {
-            self.tally.wire += other.wire().since(round.other);
+        if let Some((second, _)) = &self.second {
+            self.tally.wire += second.wire().since(round.second);
         }
         result?;
         self.tally.passes += passes;
@@ -196,36 +230,29 @@ impl<'a> MetadataJob<'a> {
         let Some(session) = session.as_deref_mut() else { return Err(OpError::no_session().into()) };
         let work = cell.work;
         let directories = cell.set.of_job(work, *number);
-        match work.test {
-            _ if !slots.is_empty() => {
-                let batches: Vec<_> =
+        match cell.driver {
+            Driver::Entries(pass) => {
+                let batches =
                     directories.iter().map(|directory| batch(work, directory, *number, source)).collect();
-                pipeline::pass(&batches, state, session, slot_bytes, slots).await?;
+                pass(EntryPass { batches, state, session, context, tally, slot_bytes, slots }).await?;
             }
-            MetadataTest::ReadDirectory | MetadataTest::ReadDirectoryAttributes => {
-                let attributes = work.test == MetadataTest::ReadDirectoryAttributes;
-                for EntryDirectory { path, .. } in directories {
-                    stopped(context)?;
-                    let (listed, _) = list(path, attributes, session, context, tally).await?;
-                    tally.outcome(check_count(path, listed, work.entries.into()))?;
-                }
-            }
-            MetadataTest::TreeWalk => {
-                stopped(context)?;
+            Driver::Listing(ListingTest::Walk) => {
+                context.check_stop()?;
                 let root = cell.set.walk_root(work, *number);
                 let found = walk(root.clone(), session, context, tally).await?;
                 let files = u64::from(work.entries) * directories.len() as u64;
                 tally.outcome(check_count(&root, found, files + inner_directories(work)))?;
             }
-            _ => {
-                for directory in directories {
-                    let batch = batch(work, directory, *number, source);
-                    for entry in batch.numbers.clone() {
-                        stopped(context)?;
-                        batch.operate(entry, state, session, context, tally).await?;
-                    }
+            Driver::Listing(listing) => {
+                let attributes = listing == ListingTest::Attributes;
+                for EntryDirectory { path, .. } in directories {
+                    context.check_stop()?;
+                    let (listed, _) = list(path, attributes, session, context, tally).await?;
+                    tally.outcome(check_count(path, listed, work.entries.into()))?;
                 }
             }
+            // Their jobs perform the operations of a round themselves.
+            Driver::Locks(_) | Driver::Notifications | Driver::Caching(_) => {}
         }
         *state = after_pass(state, work);
         Ok(())
@@ -261,6 +288,9 @@ impl<'a> MetadataJob<'a> {
         if let Some(session) = self.session.take() {
             session.close().await;
         }
+        if let Some((session, _)) = self.second.take() {
+            session.close().await;
+        }
         verified
     }
 }
@@ -274,7 +304,9 @@ impl PhasedJob for MetadataJob<'_> {
             Phase::Prepare { first } => {
                 if first {
                     self.enter().await?;
-                } else if !self.cell.work.test.repeats() && self.cell.work.test.is_server_side() {
+                } else if !self.cell.work.test.repeats()
+                    && self.cell.work.test.group() == MetadataGroup::ServerSide
+                {
                     // The next pass begins with other files, so that these are compared before.
                     self.verify_batches().await?;
                 }
@@ -316,8 +348,4 @@ fn inner_directories(work: &MetadataWork) -> u64 {
         }
         _ => 0,
     }
-}
-
-fn stopped(context: &PassContext<'_>) -> Result<(), StepError> {
-    if context.stop.is_stopped() { Err(StepError::Stopped) } else { Ok(()) }
 }

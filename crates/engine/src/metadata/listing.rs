@@ -1,11 +1,23 @@
 //! The tests that list directories. Their operations are entries, and their times those of a page of a listing.
 
-use sharebench_model::{Entry, ErrorClass, ListedPage, MetaOp, OpError, OpStep};
+use sharebench_model::{Entry, ListedPage, MetaOp, OpError};
 use sharebench_target::Session;
 
 use crate::data::context::PassContext;
 use crate::data::listed_pages::{ListedPages, child_path};
+use crate::metadata::wrong_reply::wrong;
 use crate::record::tally::Tally;
+
+/// What a test lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ListingTest {
+    /// The names of each directory.
+    Names,
+    /// The names of each directory with the attributes of every entry.
+    Attributes,
+    /// All directories from the top one, with the attributes of every entry.
+    Walk,
+}
 
 /// Lists a directory to its end and counts its entries. With `attributes`, those of entries that the listing leaves out
 /// are requested one by one, as `ls -l` does.
@@ -85,6 +97,5 @@ pub(crate) fn check_count(path: &str, listed: u64, expected: u64) -> Result<(), 
     if listed == expected {
         return Ok(());
     }
-    let detail = format!("the listing of '{path}' has {listed} entries instead of {expected}");
-    Err(OpError::new(ErrorClass::DataMismatch, OpStep::Reply, detail))
+    Err(wrong(format!("the listing of '{path}' has {listed} entries instead of {expected}")))
 }

@@ -11,8 +11,10 @@ use sharebench_model::{MetaOp, OpError, StepError};
 use sharebench_target::Session;
 
 use crate::data::context::PassContext;
+use crate::metadata::connected::Connected;
 use crate::metadata::directory_set::BatchState;
-use crate::metadata::entries::Batch;
+use crate::metadata::entries::{Batch, BatchEntry};
+use crate::metadata::entry_test::{EntryOperation, EntryTest};
 use crate::metadata::slot_session::{SharedSlots, SlotSession};
 use crate::record::request::SLOT;
 use crate::record::tally::Tally;
@@ -34,7 +36,7 @@ impl<'a> PipelineSlot<'a> {
 /// Performs the operation of the test on every entry of the batches. Each slot takes the next entry when its last operation has
 /// ended, so that as many operations are in flight as there are slots, until the entries run out. After a failure that ends the
 /// step, or a stop, no further operation begins, and those in flight are waited for, because they are on the wire.
-pub(crate) async fn pass(
+pub(crate) async fn pass<T: EntryTest>(
     batches: &[Batch<'_>],
     state: &BatchState,
     session: &mut dyn Session,
@@ -54,10 +56,10 @@ pub(crate) async fn pass(
             while !has_failed.get()
                 && let Some((batch, number)) = take()
             {
-                if context.stop.is_stopped() {
-                    return Err(StepError::Stopped);
-                }
-                let operated = batch.operate(number, state, &mut session, context, tally).await;
+                context.check_stop()?;
+                let entry = BatchEntry { batch, number, state };
+                let at = Connected::new(&mut session, context);
+                let operated = T::operate(&mut EntryOperation { entry, at, tally }).await;
                 operated.inspect_err(|_| has_failed.set(true))?;
             }
             Ok(())

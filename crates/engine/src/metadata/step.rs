@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use sharebench_cluster::Ranks;
 use sharebench_model::StepError;
 use sharebench_plan::{DirectoryKey, MetadataWork};
-use sharebench_target::Session;
 
 use crate::cell::rounds::{RoundContext, RoundRules, RoundsDone};
-use crate::data::context::PassContext;
 use crate::metadata::caching_job::CachingJob;
+use crate::metadata::connected::Connected;
 use crate::metadata::directory_set::{BatchState, DirectorySet};
+use crate::metadata::driver::Driver;
 use crate::metadata::job::{MetadataCell, MetadataJob};
 use crate::metadata::lock_contest::LockContest;
 use crate::metadata::lock_job::LockJob;
@@ -49,21 +49,20 @@ pub(crate) async fn prepare(
     set: &DirectorySet,
     sets: &mut DirectorySets,
     ranks: Option<&Ranks>,
-    session: &mut dyn Session,
-    context: &mut PassContext<'_>,
+    at: &mut Connected<'_, '_>,
 ) -> Result<(), StepError> {
     let key = work.directory_key();
     let leads = ranks.is_none_or(Ranks::is_leader);
     if let std::collections::btree_map::Entry::Vacant(place) = sets.batches.entry(key) {
-        let began = context.clock.now();
-        let filled = if leads { set.fill(work, session, context).await } else { Ok(()) };
-        let took = context.clock.now().saturating_sub(began);
+        let began = at.context.clock.now();
+        let filled = if leads { set.fill(work, at).await } else { Ok(()) };
+        let took = at.context.clock.now().saturating_sub(began);
         agreed(ranks, filled)?;
         sets.removal_ns = sets.removal_ns.saturating_add(time_of_all_entries(work, took));
         place.insert(BatchState::ABSENT);
     }
     if work.test.copies() && !sets.sources.contains(&(key, work.entry_size)) {
-        let made = if leads { set.create_source(work, session, context).await } else { Ok(()) };
+        let made = if leads { set.create_source(work, at).await } else { Ok(()) };
         agreed(ranks, made)?;
         sets.sources.insert((key, work.entry_size));
     }
@@ -75,11 +74,10 @@ pub(crate) async fn prepare(
 pub(crate) async fn measure(
     cell: &MetadataCell<'_>,
     sets: &mut DirectorySets,
-    session: &mut dyn Session,
-    context: &mut PassContext<'_>,
+    at: &mut Connected<'_, '_>,
 ) -> Result<Tally, StepError> {
     let work = cell.work;
-    prepare(work, cell.set, sets, cell.ranks, session, context).await?;
+    prepare(work, cell.set, sets, cell.ranks, at).await?;
     let state = sets.batches.get(&work.directory_key()).copied().unwrap_or(BatchState::ABSENT);
     let numbers = cell.ranks.map_or_else(|| (0..work.jobs()).collect(), |ranks| ranks.users(work.jobs()));
     let rounds = RoundContext {
@@ -94,15 +92,19 @@ pub(crate) async fn measure(
         },
     };
     let lent = numbers.into_iter().map(|number| (number, state)).collect();
-    let done = if work.test.awaits_change() {
-        rounds.measure(lent, |number, state| NotifyJob::new(cell, number, state)).await?
-    } else if work.test.is_of_caching() {
-        rounds.measure(lent, |number, state| CachingJob::new(cell, number, state)).await?
-    } else if work.test.is_of_locks() {
-        let contest = LockContest::default();
-        rounds.measure(lent, |number, state| LockJob::new(cell, number, state, &contest)).await?
-    } else {
-        rounds.measure(lent, |number, state| MetadataJob::new(cell, number, state)).await?
+    let contest = LockContest::default();
+    let job = |number, state| MetadataJob::new(cell, number, state);
+    let done = match cell.driver {
+        Driver::Entries(_) | Driver::Listing(_) => rounds.measure(lent, job).await?,
+        Driver::Locks(subject) => {
+            rounds.measure(lent, |number, state| LockJob::new(job(number, state), subject, &contest)).await?
+        }
+        Driver::Notifications => {
+            rounds.measure(lent, |number, state| NotifyJob::new(job(number, state))).await?
+        }
+        Driver::Caching(right) => {
+            rounds.measure(lent, |number, state| CachingJob::new(job(number, state), right)).await?
+        }
     };
     let RoundsDone { mut tally, returned, window } = done;
     for (_, share, state) in returned {

@@ -1,93 +1,91 @@
-//! Which metadata tests a target supports: tried once in the directory of the run, because servers and file systems
-//! differ within one protocol.
+//! Which metadata tests a target supports: what they require is tried once in the directory of the run, because servers and
+//! file systems differ within one protocol.
 
-use sharebench_model::{MetaOp, OpError};
-use sharebench_plan::{MetadataGroup, MetadataTest, ResolvedPlan, Work};
-use sharebench_target::Session;
+use sharebench_model::{ErrorClass, MetaOp, MetadataTest, OpError, OpStep, Requirement};
+use sharebench_plan::{ResolvedPlan, Work};
 
-use crate::data::context::PassContext;
-use crate::metadata::directory_set::create_empty;
-use crate::metadata::{caching_operations, lock_operations, notify_operations, server_side};
-
-/// The tests that need locks of byte ranges.
-const WITH_LOCKS: [MetadataTest; 3] =
-    [MetadataTest::Lock, MetadataTest::LockNeighbours, MetadataTest::LockContended];
-
-/// The tests of locks of the plan that the target does not support, each with the reason.
-async fn without_locks(
-    wanted: impl Fn(MetadataTest) -> bool,
-    directory: &str,
-    session: &mut dyn Session,
-    context: &mut PassContext<'_>,
-) -> Result<Vec<(MetadataTest, OpError)>, OpError> {
-    let mut found = Vec::new();
-    let with_locks: Vec<_> = WITH_LOCKS.into_iter().filter(|test| wanted(*test)).collect();
-    if let Some(first) = with_locks.first()
-        && let Some(error) = lock_operations::trial(*first, directory, session, context).await?
-    {
-        found.extend(with_locks.into_iter().map(|test| (test, error.clone())));
-    }
-    for test in [MetadataTest::ShareConflict, MetadataTest::Semaphore] {
-        if wanted(test)
-            && let Some(error) = lock_operations::trial(test, directory, session, context).await?
-        {
-            found.push((test, error));
-        }
-    }
-    Ok(found)
-}
+use crate::metadata::caching_operations::{RequiredRight, try_right};
+use crate::metadata::connected::Connected;
+use crate::metadata::lock_operations::{try_denying, try_lock, try_semaphore};
+use crate::metadata::notify_operations::try_watch;
+use crate::metadata::rejection::{Rejection, rejection};
+use crate::metadata::server_side::{CopyMethod, try_copy, try_hole};
 
 /// The tests of the plan that the target does not support, each with the server's reason.
 pub(crate) async fn unsupported(
     plan: &ResolvedPlan,
+    has_ranks: bool,
     directory: &str,
-    session: &mut dyn Session,
-    context: &mut PassContext<'_>,
+    at: &mut Connected<'_, '_>,
 ) -> Result<Vec<(MetadataTest, OpError)>, OpError> {
-    let wanted = |test: MetadataTest| {
-        plan.works().any(|work| matches!(work, Work::Metadata(work) if work.test == test))
+    let is_planned = |test: &MetadataTest| {
+        plan.works().any(|work| matches!(work, Work::Metadata(work) if work.test == *test))
     };
-    let mut found = without_locks(wanted, directory, session, context).await?;
-    if wanted(MetadataTest::Notify)
-        && let Some(error) = notify_operations::trial(directory, session, context).await?
-    {
-        found.push((MetadataTest::Notify, error));
+    let mut tried: Vec<(Requirement, Rejection)> = Vec::new();
+    let mut found = Vec::new();
+    for test in MetadataTest::ALL.into_iter().filter(is_planned) {
+        let Some(requirement) = test.declaration().requirement else { continue };
+        // Its jobs know of each other when a lock was released.
+        let needs_one_process = has_ranks && test.hands_over();
+        let rejection = match tried.iter().find(|(known, _)| *known == requirement) {
+            Some((_, rejection)) => rejection.clone(),
+            None => {
+                let rejection = trial(requirement, directory, at).await?;
+                tried.push((requirement, rejection.clone()));
+                rejection
+            }
+        };
+        let rejection = rejection.or_else(|| needs_one_process.then(several_processes));
+        found.extend(rejection.map(|error| (test, error)));
     }
-    for test in MetadataTest::of_group(MetadataGroup::Locks).into_iter().filter(|test| test.is_of_caching()) {
-        if wanted(test)
-            && let Some(error) = caching_operations::trial(test, directory, session, context).await?
-        {
-            found.push((test, error));
-        }
+    Ok(found)
+}
+
+fn several_processes() -> OpError {
+    let detail = "its jobs work in one process, and this run has several ranks";
+    OpError::new(ErrorClass::Unsupported, OpStep::Submit, detail)
+}
+
+/// Tries a requirement in a directory, and removes what that needed.
+async fn trial(
+    requirement: Requirement,
+    directory: &str,
+    at: &mut Connected<'_, '_>,
+) -> Result<Rejection, OpError> {
+    match requirement {
+        Requirement::ModificationTimes => try_modified(directory, at).await,
+        Requirement::HardLinks => try_link(directory, at).await,
+        Requirement::ServerCopies => try_copy(CopyMethod::Copy, directory, at).await,
+        Requirement::Clones => try_copy(CopyMethod::Clone, directory, at).await,
+        Requirement::Holes => try_hole(directory, at).await,
+        Requirement::Locks => try_lock(directory, at).await,
+        Requirement::ShareModes => try_denying(directory, at).await,
+        Requirement::Notifications => try_watch(directory, at).await,
+        Requirement::Leases => try_right(RequiredRight::Lease, directory, at).await,
+        Requirement::WriteLeases => try_right(RequiredRight::WriteLease, directory, at).await,
+        Requirement::Delegations => try_right(RequiredRight::Delegation, directory, at).await,
+        Requirement::Semaphores => try_semaphore(directory, at).await,
     }
-    for test in [MetadataTest::ServerCopy, MetadataTest::Clone, MetadataTest::PunchHole] {
-        if wanted(test)
-            && let Some(error) = server_side::trial(test, directory, session, context).await?
-        {
-            found.push((test, error));
-        }
-    }
+}
+
+async fn try_modified(directory: &str, at: &mut Connected<'_, '_>) -> Result<Rejection, OpError> {
+    let path = format!("{directory}/probe");
+    at.create_empty(&path).await?;
+    let set = MetaOp::SetModified { path: path.clone(), seconds: 1_000_000_000 };
+    let rejection = rejection(at.call(set).await.map(drop))?;
+    at.remove(path).await?;
+    Ok(rejection)
+}
+
+async fn try_link(directory: &str, at: &mut Connected<'_, '_>) -> Result<Rejection, OpError> {
     let path = format!("{directory}/probe");
     let to = format!("{directory}/link");
-    let trials = [
-        (MetadataTest::Link, MetaOp::Link { from: path.clone(), to: to.clone() }),
-        (MetadataTest::SetAttributes, MetaOp::SetModified { path: path.clone(), seconds: 1_000_000_000 }),
-    ];
-    let trials: Vec<_> = trials.into_iter().filter(|(test, _)| wanted(*test)).collect();
-    if trials.is_empty() {
-        return Ok(found);
+    at.create_empty(&path).await?;
+    let link = MetaOp::Link { from: path.clone(), to: to.clone() };
+    let rejection = rejection(at.call(link).await.map(drop))?;
+    if rejection.is_none() {
+        at.remove(to).await?;
     }
-    create_empty(session, path.clone(), context).await?;
-    for (test, op) in trials {
-        match context.deadline.call(session, op).await {
-            Ok(_) if test == MetadataTest::Link => {
-                context.deadline.call(session, MetaOp::Remove { path: to.clone() }).await?;
-            }
-            Ok(_) => {}
-            Err(error) if error.class.ends_connection() => return Err(error),
-            Err(error) => found.push((test, error)),
-        }
-    }
-    context.deadline.call(session, MetaOp::Remove { path }).await?;
-    Ok(found)
+    at.remove(path).await?;
+    Ok(rejection)
 }

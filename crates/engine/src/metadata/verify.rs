@@ -8,10 +8,12 @@ use sharebench_target::Session;
 
 use crate::data::context::PassContext;
 use crate::data::listed_pages::ListedPages;
+use crate::metadata::connected::Connected;
 use crate::metadata::directory_set::{BatchState, EntryDirectory};
 use crate::metadata::entries::Batch;
 use crate::metadata::entry_names::{EntryKind, entry_name, parse_name};
 use crate::metadata::server_side;
+use crate::metadata::wrong_reply::wrong;
 use crate::record::tally::Tally;
 
 /// Entries of a batch whose content and time are examined where not everything is (`--verify stamps`).
@@ -170,9 +172,7 @@ pub(crate) async fn verify_attributes(
     let directory = state.entries == EntryState::Directories;
     let wanted = Stat { size: state.size, directory };
     for number in batch.numbers.clone() {
-        if context.stop.is_stopped() {
-            return Err(StepError::Stopped);
-        }
+        context.check_stop()?;
         let path = batch.path(number, state);
         let found = context.deadline.call(session, MetaOp::Stat { path: path.clone() }).await;
         match found {
@@ -208,17 +208,13 @@ async fn verify_closely(
     }
     if state.entries != EntryState::Empty && state.entries != EntryState::Directories {
         let expected = batch.expected(number, state, context.verify);
-        let (_, read) = server_side::read(path, &expected, session, context).await;
+        let (_, read) = server_side::read(path, &expected, &mut Connected::new(session, context)).await;
         match read {
             Err(error) if error.class == ErrorClass::DataMismatch => tally.failure(error),
             read => read?,
         }
     }
     Ok(())
-}
-
-fn wrong(detail: String) -> OpError {
-    OpError::new(ErrorClass::DataMismatch, OpStep::Reply, detail)
 }
 
 #[cfg(test)]

@@ -1,21 +1,17 @@
 //! A directory that one session changes and another one watches, and the changes of it.
 
 use sharebench_model::{ChangeKind, ErrorClass, FileRef, MetaOp, MetaYield, NameChange, OpError, OpenHow};
-use sharebench_target::Session;
 
-use crate::data::context::PassContext;
+use crate::metadata::connected::Connected;
 use crate::metadata::entry_names::{EntryKind, entry_name, parse_name};
-use crate::metadata::lock_operations::{close, wrong};
 use crate::metadata::notify_operations::watch;
+use crate::metadata::wrong_reply::wrong;
 use crate::record::tally::Tally;
 
 /// First and longest time that a priming change waits for its report. It doubles from one to the next.
 const PRIMING_NS: (u64, u64) = (2_000_000, 200_000_000);
 /// Reports of priming changes that may arrive after priming. A server that sends more reports what nobody did.
 const MAX_LATE_REPORTS: u32 = 100;
-
-/// A session with what its operations need.
-pub(crate) type Connected<'s, 'c> = (&'s mut dyn Session, &'s mut PassContext<'c>);
 
 /// A directory that is open for a watcher, with the session that changes it.
 ///
@@ -51,8 +47,8 @@ impl WatchedDirectory<'_, '_> {
     /// # Errors
     /// A change failed, was not reported within the deadline of an operation, or something else was reported. It ends the round.
     pub async fn prime(&mut self, unmeasured: &mut Tally) -> Result<(), OpError> {
-        let clock = self.changer.1.clock;
-        let end = clock.now().saturating_add(self.watcher.1.deadline.limit().as_nanos() as u64);
+        let clock = self.changer.context.clock;
+        let end = clock.now().saturating_add(self.watcher.context.deadline.limit().as_nanos() as u64);
         let (mut wait_ns, longest_ns) = PRIMING_NS;
         self.watch().await?;
         loop {
@@ -62,7 +58,7 @@ impl WatchedDirectory<'_, '_> {
                 self.remove(&name, unmeasured).await;
             }
             changed?;
-            if self.changer.1.stop.is_stopped() {
+            if self.changer.context.stop.is_stopped() {
                 return Ok(());
             }
             if let Some(changes) = self.report_within(wait_ns).await? {
@@ -95,12 +91,12 @@ impl WatchedDirectory<'_, '_> {
     async fn reported_cycle(&mut self, name: &str, tally: &mut Tally) -> Result<(), OpError> {
         let path = self.path_of(name);
         let expected = NameChange { name: name.to_owned(), kind: ChangeKind::Added };
-        let started = self.changer.1.clock.now();
+        let started = self.changer.context.clock.now();
         let create = MetaOp::open(path.clone(), OpenHow::CreateNew);
         let (created, noticed_at, noticed) = self.change(create, &expected).await?;
         tally.operation(started, noticed_at);
         let (file, _) = MetaYield::into_opened(created)?;
-        close(file, self.changer.0, self.changer.1).await?;
+        self.changer.close(file).await?;
         noticed?;
         self.watch().await?;
         let expected = NameChange { kind: ChangeKind::Removed, ..expected };
@@ -109,7 +105,7 @@ impl WatchedDirectory<'_, '_> {
     }
 
     async fn watch(&mut self) -> Result<(), OpError> {
-        watch(self.file, self.watcher.0, self.watcher.1).await
+        watch(self.file, &mut self.watcher).await
     }
 
     /// Performs an operation with one session while the other one awaits the report of it. Returns the result, the instant at
@@ -125,32 +121,27 @@ impl WatchedDirectory<'_, '_> {
         op: MetaOp,
         expected: &NameChange,
     ) -> Result<(MetaYield, u64, Result<(), OpError>), OpError> {
-        let Self { file, changer: (session, context), watcher: (watcher, watching), .. } = self;
-        let clock = context.clock;
+        let Self { file, changer, watcher, .. } = self;
+        let clock = changer.context.clock;
         let noticed = async {
-            let noticed = expected_report(*file, expected, (&mut **watcher, watching)).await;
+            let noticed = expected_report(*file, expected, watcher).await;
             Ok((clock.now(), noticed))
         };
-        let (done, (at, noticed)) = tokio::try_join!(context.deadline.call(&mut **session, op), noticed)?;
+        let (done, (at, noticed)) = tokio::try_join!(changer.call(op), noticed)?;
         Ok((done, at, noticed))
     }
 
     /// Creates a name and removes it again, whether the server reports it or not.
     async fn change_unreported(&mut self, name: &str) -> Result<(), OpError> {
         let path = self.path_of(name);
-        let (session, context) = &mut self.changer;
-        let created =
-            context.deadline.call(&mut **session, MetaOp::open(path.clone(), OpenHow::CreateNew)).await?;
-        let (file, _) = MetaYield::into_opened(created)?;
-        close(file, &mut **session, context).await?;
-        context.deadline.call(&mut **session, MetaOp::Remove { path }).await.map(drop)
+        self.changer.create_empty(path.clone()).await?;
+        self.changer.remove(path).await
     }
 
     /// The report that is requested, unless the time is over before it arrives.
     async fn report_within(&mut self, nanos: u64) -> Result<Option<Vec<NameChange>>, OpError> {
-        let (watcher, watching) = &mut self.watcher;
-        let clock = watching.clock;
-        let report = watching.deadline.call(&mut **watcher, MetaOp::AwaitChange { file: self.file });
+        let clock = self.watcher.context.clock;
+        let report = self.watcher.call(MetaOp::AwaitChange { file: self.file });
         tokio::select! {
             biased;
             report = report => report.and_then(MetaYield::into_changes).map(Some),
@@ -161,8 +152,7 @@ impl WatchedDirectory<'_, '_> {
     /// Removes what a failed operation may have left.
     async fn remove(&mut self, name: &str, tally: &mut Tally) {
         let path = self.path_of(name);
-        let (session, context) = &mut self.changer;
-        match context.deadline.call(&mut **session, MetaOp::Remove { path }).await {
+        match self.changer.remove(path).await {
             // The failure that ended the connection is counted already.
             Err(error) if error.class != ErrorClass::NotFound && !error.class.ends_connection() => {
                 tally.failure(error);
@@ -176,10 +166,10 @@ impl WatchedDirectory<'_, '_> {
 async fn expected_report(
     file: FileRef,
     expected: &NameChange,
-    (watcher, watching): Connected<'_, '_>,
+    watcher: &mut Connected<'_, '_>,
 ) -> Result<(), OpError> {
     for _ in 0..=MAX_LATE_REPORTS {
-        let report = watching.deadline.call(watcher, MetaOp::AwaitChange { file }).await;
+        let report = watcher.call(MetaOp::AwaitChange { file }).await;
         let changes = match report.and_then(MetaYield::into_changes) {
             Ok(changes) => changes,
             // A change that was not reported in time is what the test looks for, and no trouble with the connection.
@@ -189,7 +179,7 @@ async fn expected_report(
         if check(&changes, Some(expected), expected.name.len() as u32)? {
             return Ok(());
         }
-        watch(file, watcher, watching).await?;
+        watch(file, watcher).await?;
     }
     Err(wrong("the server notified the watcher of old changes only"))
 }

@@ -11,6 +11,7 @@ use crate::load::load_step::LoadStep;
 use crate::load::observer::LoadObserver;
 use crate::load::step_trial::try_operations;
 use crate::load::user::environment::{LoadCounters, LoadEnvironment};
+use crate::metadata::connected::Connected;
 use crate::ranks::agreement::agreed;
 use crate::record::tally::Tally;
 use crate::run::Run;
@@ -122,7 +123,9 @@ impl Run<'_> {
             let path = state.files.path("trial");
             let session = state.files.session.as_mut();
             let tried = if leads {
-                try_operations(&work.workload, &path, session, context).await.map_err(StepError::from)
+                try_operations(&work.workload, &path, &mut Connected::new(session, context))
+                    .await
+                    .map_err(StepError::from)
             } else {
                 Ok(())
             };

@@ -46,6 +46,7 @@ use crate::data::request_splitting;
 use crate::load::data_set::SharedSet;
 use crate::load::user::user_files::UserFileStore;
 use crate::machine::measuring_machine::Machine;
+use crate::metadata::connected::Connected;
 use crate::metadata::directory_set::DirectorySet;
 use crate::metadata::step as metadata_step;
 use crate::metadata::step::DirectorySets;
@@ -331,7 +332,8 @@ impl Run<'_> {
             Work::Metadata(work) => {
                 let set = DirectorySet::of(work, &state.files.directory);
                 let session = state.files.session.as_mut();
-                metadata_step::prepare(work, &set, &mut state.directories, ranks, session, context).await
+                let mut at = Connected::new(session, context);
+                metadata_step::prepare(work, &set, &mut state.directories, ranks, &mut at).await
             }
             Work::Transactions(work) => self.lay_out(work, step, state, context).await,
         };

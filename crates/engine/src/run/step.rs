@@ -14,7 +14,9 @@ use crate::check::{StepEvidence, checks};
 use crate::data::context::PassContext;
 use crate::machine::measuring_machine::Machine;
 use crate::metadata;
+use crate::metadata::connected::Connected;
 use crate::metadata::directory_set::DirectorySet;
+use crate::metadata::driver::Driver;
 use crate::metadata::job::MetadataCell;
 use crate::record::tally::Tally;
 use crate::run::Run;
@@ -139,6 +141,7 @@ impl Run<'_> {
             Work::Metadata(work) => {
                 let set = DirectorySet::of(work, &state.files.directory);
                 let cell = MetadataCell {
+                    driver: Driver::of_test(work.test),
                     target: self.targets[step.target as usize].as_ref(),
                     work,
                     set: &set,
@@ -149,7 +152,8 @@ impl Run<'_> {
                     ranks: self.ranks,
                 };
                 let session = state.files.session.as_mut();
-                metadata::step::measure(&cell, &mut state.directories, session, context).await
+                let mut at = Connected::new(session, context);
+                metadata::step::measure(&cell, &mut state.directories, &mut at).await
             }
             Work::Transactions(work) => self.load(work, step, state, context).await,
         }

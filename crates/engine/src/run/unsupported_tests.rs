@@ -1,26 +1,16 @@
 //! Metadata tests that a target rejects: their cells are skipped there.
 
-use sharebench_model::{ErrorClass, Fact, OpError, OpStep, RunEvent};
-use sharebench_plan::{MetadataTest, SkippedCells, Work};
+use sharebench_model::{Fact, RunEvent};
+use sharebench_plan::{SkippedCells, Work};
 
 use crate::cell::target_files::TargetFiles;
 use crate::data::context::PassContext;
+use crate::metadata::connected::Connected;
 use crate::metadata::support::unsupported;
 use crate::run::Run;
 use crate::run::start_error::StartError;
 
 impl Run<'_> {
-    /// The tests of the plan whose jobs need one process, because they know of each other when a lock was released.
-    fn within_one_process(&self) -> impl Iterator<Item = (MetadataTest, OpError)> {
-        let hands_over = |test: &MetadataTest| {
-            let is_planned = |work: &Work| matches!(work, Work::Metadata(work) if work.test == *test);
-            test.hands_over() && self.plan.works().any(is_planned)
-        };
-        let detail = "its jobs work in one process, and this run has several ranks";
-        let error = OpError::new(ErrorClass::Unsupported, OpStep::Submit, detail);
-        MetadataTest::ALL.into_iter().filter(hands_over).map(move |test| (test, error.clone()))
-    }
-
     /// Skips the metadata tests that the target rejects, and reports them. Fails if that leaves nothing to measure.
     pub(super) async fn skip_unsupported(
         &self,
@@ -31,20 +21,13 @@ impl Run<'_> {
     ) -> Result<(), StartError> {
         let name = &self.plan.targets[index].name;
         let directory = files.directory.clone();
-        let found = unsupported(self.plan, &directory, files.session.as_mut(), context).await;
+        let mut at = Connected::new(files.session.as_mut(), context);
+        let found = unsupported(self.plan, self.ranks.is_some(), &directory, &mut at).await;
         let found = found.map_err(|error| StartError::Prepare {
             target: name.clone(),
             directory: directory.clone(),
             error,
         })?;
-        let mut found = found;
-        if self.ranks.is_some() {
-            for (test, error) in self.within_one_process() {
-                if found.iter().all(|(known, _)| *known != test) {
-                    found.push((test, error));
-                }
-            }
-        }
         let mut reasons: Vec<String> = files.facts.remove(Fact::SkippedCells).into_iter().collect();
         let mut left = false;
         for (cell, (_, work)) in self.plan.cells.iter().enumerate() {

@@ -152,7 +152,7 @@ fn every_test_keeps_its_depth_in_flight_and_counts_as_at_depth_1() {
         let ran = run(&sweep, target.clone(), &Clock::start());
         assert_eq!((ran.end.outcome, ran.failures), (RunOutcome::Complete, vec![]), "{layout}");
         let names = MetadataTest::of_group(MetadataGroup::Names);
-        let deep = names.iter().filter(|test| test.takes_depth()).count();
+        let deep = names.iter().filter(|test| test.declaration().takes_depth).count();
         assert_eq!(ran.steps.len(), names.len() + deep);
         for step in &ran.steps {
             let at = &step.coordinates;
@@ -161,7 +161,7 @@ fn every_test_keeps_its_depth_in_flight_and_counts_as_at_depth_1() {
             let measure = &step.measure;
             let test: MetadataTest = at.text("test").unwrap().parse().unwrap();
             assert_eq!(measure.verified, measure.bytes.read, "{at}");
-            if test.takes_depth() {
+            if test.declaration().takes_depth {
                 assert_eq!(measure.service.len(), measure.operations, "{at}");
                 let requests = measure.wire.map_or(0, |wire| wire.requests);
                 assert_eq!(requests, requests_of(test) * measure.operations, "{at}");

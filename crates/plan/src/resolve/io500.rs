@@ -101,17 +101,11 @@ impl Phases {
             DirectoryLayout::Own | DirectoryLayout::Tree => self.entries,
         };
         MetadataWork {
-            test,
             entries: directory,
             layout,
-            name_length: MetadataWork::NAME_LENGTH,
-            entry_size: 0,
             batch: self.entries,
-            queue_depth: 1,
-            tree_depth: MetadataWork::TREE_DEPTH,
-            tree_fan_out: MetadataWork::TREE_FAN_OUT,
             jobs: Some(self.jobs),
-            min_sample_time: self.min_sample_time,
+            ..MetadataWork::new(test, self.min_sample_time)
         }
     }
 

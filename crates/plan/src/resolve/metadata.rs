@@ -29,63 +29,33 @@ impl MetadataAxes {
 
     /// The axes with every default filled that one of the tests uses.
     fn complete(&self) -> Self {
-        let copy_sizes = self.copy_sizes.clone().or_else(|| {
-            self.has_tests(MetadataGroup::ServerSide)
-                .then(|| MetadataWork::COPY_SIZES.into_iter().map(ByteSize).collect())
-        });
-        let axes = if self.has_tests(MetadataGroup::Names) { self.complete_of_names() } else { self.clone() };
-        Self { copy_sizes, ..axes }
-    }
-
-    fn complete_of_names(&self) -> Self {
-        let Self {
-            tests,
-            entries,
-            layouts,
-            name_lengths,
-            entry_sizes,
-            filled,
-            copy_sizes,
-            batch,
-            tree_depth,
-            tree_fan_out,
-        } = self;
-        Self {
-            tests: tests.clone(),
-            copy_sizes: copy_sizes.clone(),
-            entries: Some(entries.clone().unwrap_or_else(|| vec![MetadataWork::ENTRIES])),
-            layouts: Some(layouts.clone().unwrap_or_else(|| vec![DirectoryLayout::Own])),
-            name_lengths: Some(name_lengths.clone().unwrap_or_else(|| vec![MetadataWork::NAME_LENGTH])),
-            entry_sizes: Some(
-                entry_sizes.clone().unwrap_or_else(|| vec![ByteSize(MetadataWork::ENTRY_SIZE)]),
-            ),
-            filled: *filled,
-            batch: Some(batch.unwrap_or(MetadataWork::BATCH)),
-            tree_depth: Some(tree_depth.unwrap_or(MetadataWork::TREE_DEPTH)),
-            tree_fan_out: Some(tree_fan_out.unwrap_or(MetadataWork::TREE_FAN_OUT)),
+        let mut axes = self.clone();
+        if self.has_tests(MetadataGroup::ServerSide) {
+            axes.copy_sizes.get_or_insert_with(|| MetadataWork::COPY_SIZES.map(ByteSize).to_vec());
         }
+        if self.has_tests(MetadataGroup::Names) {
+            axes.entries.get_or_insert_with(|| vec![MetadataWork::ENTRIES]);
+            axes.layouts.get_or_insert_with(|| vec![DirectoryLayout::Own]);
+            axes.name_lengths.get_or_insert_with(|| vec![MetadataWork::NAME_LENGTH]);
+            axes.entry_sizes.get_or_insert_with(|| vec![ByteSize(MetadataWork::ENTRY_SIZE)]);
+            axes.batch.get_or_insert(MetadataWork::BATCH);
+            axes.tree_depth.get_or_insert(MetadataWork::TREE_DEPTH);
+            axes.tree_fan_out.get_or_insert(MetadataWork::TREE_FAN_OUT);
+        }
+        axes
     }
 
     /// The cells of one test, those without a meaning included.
     fn works(&self, test: MetadataTest, jobs: Option<u32>, min_sample_time: Duration) -> Vec<MetadataWork> {
-        if test.is_of_locks() {
-            return vec![MetadataWork::of_locks(test, jobs, min_sample_time)];
-        }
-        if test.is_server_side() {
-            let of_size = |size: &ByteSize| MetadataWork {
-                test,
-                entries: MetadataWork::SERVER_SIDE_FILES,
-                layout: DirectoryLayout::Own,
-                name_length: MetadataWork::SHORT_NAME_LENGTH,
-                entry_size: size.0,
-                batch: MetadataWork::BATCH,
-                queue_depth: 1,
-                tree_depth: MetadataWork::TREE_DEPTH,
-                tree_fan_out: MetadataWork::TREE_FAN_OUT,
-                jobs,
-                min_sample_time,
-            };
-            return self.copy_sizes.iter().flatten().map(of_size).collect();
+        let usual = MetadataWork { jobs, ..MetadataWork::new(test, min_sample_time) };
+        let of_size = |size: &ByteSize| MetadataWork { entry_size: size.0, ..usual.clone() };
+        match test.group() {
+            MetadataGroup::Names => {}
+            MetadataGroup::ServerSide => return self.copy_sizes.iter().flatten().map(of_size).collect(),
+            MetadataGroup::Locks => {
+                let jobs = jobs.unwrap_or(test.declaration().min_jobs);
+                return vec![MetadataWork { jobs: Some(jobs), ..usual }];
+            }
         }
         let layouts = self.layouts.as_deref().unwrap_or_default();
         let sizes = self.entry_sizes.as_deref().unwrap_or_default();
@@ -96,17 +66,13 @@ impl MetadataAxes {
             for &name_length in self.name_lengths.as_deref().unwrap_or_default() {
                 for &entries in self.entries.as_deref().unwrap_or_default() {
                     works.extend(sizes.iter().map(|size| MetadataWork {
-                        test,
                         entries,
                         layout,
                         name_length,
-                        entry_size: size.0,
                         batch: self.batch.unwrap_or(MetadataWork::BATCH),
-                        queue_depth: 1,
                         tree_depth: self.tree_depth.unwrap_or(MetadataWork::TREE_DEPTH),
                         tree_fan_out: self.tree_fan_out.unwrap_or(MetadataWork::TREE_FAN_OUT),
-                        jobs,
-                        min_sample_time,
+                        ..of_size(size)
                     }));
                 }
             }
@@ -135,7 +101,7 @@ impl Resolver<'_> {
         };
         let mut cells = Vec::new();
         for test in tests {
-            let depths = if test.takes_depth() { &depths[..] } else { &[1] };
+            let depths = if test.declaration().takes_depth { &depths[..] } else { &[1] };
             let at_depths = |work: MetadataWork| {
                 depths.iter().map(move |&queue_depth| MetadataWork { queue_depth, ..work.clone() })
             };
@@ -156,7 +122,7 @@ impl Resolver<'_> {
     /// Tests whose operations cannot overlap are measured at depth 1, which has to be among the depths.
     fn check_depths_of_names(&mut self, tests: &[MetadataTest], depths: &[u32]) {
         let one_by_one: Vec<&str> =
-            tests.iter().filter(|test| !test.takes_depth()).map(|test| test.name()).collect();
+            tests.iter().filter(|test| !test.declaration().takes_depth).map(|test| test.name()).collect();
         if !one_by_one.is_empty() && !depths.contains(&1) {
             let why = format!("no queue depth for {}: one operation at a time", one_by_one.join(", "));
             self.blame("sweep.depths", &why, "add depth 1, at which they are measured");
@@ -167,8 +133,9 @@ impl Resolver<'_> {
     fn blame_jobs(&mut self, work: &MetadataWork) {
         let MetadataWork { test, entries, .. } = work;
         let jobs = work.jobs();
-        if jobs < test.min_jobs() {
-            let why = format!("{test} has no cell: it needs at least {} jobs", test.min_jobs());
+        let min_jobs = test.declaration().min_jobs;
+        if jobs < min_jobs {
+            let why = format!("{test} has no cell: it needs at least {min_jobs} jobs");
             return self.blame("sweep.jobs", &why, "use more jobs, or 'lock' for a single one");
         }
         if work.batch_per_directory() > 0 {
@@ -284,7 +251,8 @@ impl Resolver<'_> {
         }
         if let Some(depths) = &sweep.depths {
             self.check_counts("sweep.depths", depths, 1024);
-            let takes_depth = sweep.metadata.tests.iter().flatten().any(|test| test.takes_depth());
+            let takes_depth =
+                sweep.metadata.tests.iter().flatten().any(|test| test.declaration().takes_depth);
             if !takes_depth && depths.iter().any(|depth| *depth > 1) {
                 let hint = "use jobs for more at once";
                 self.blame("sweep.depths", "the operations of none of the tests overlap", hint);
@@ -300,7 +268,7 @@ impl Resolver<'_> {
 /// operations in flight.
 fn has_meaning(work: &MetadataWork) -> bool {
     let has_entries = work.batch_per_directory() > 0;
-    work.jobs() >= work.test.min_jobs()
+    work.jobs() >= work.test.declaration().min_jobs
         && has_entries
         && work.operations_per_pass() >= work.queue_depth.into()
 }

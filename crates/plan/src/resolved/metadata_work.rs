@@ -26,7 +26,7 @@ pub struct MetadataWork {
     pub entry_size: u64,
     /// Most entries that a job works on in a pass.
     pub batch: u32,
-    /// Operations that a job has in flight; 1 for tests that cannot have more ([`MetadataTest::takes_depth`]).
+    /// Operations that a job has in flight; 1 for tests that cannot have more ([`sharebench_model::Declaration::takes_depth`]).
     pub queue_depth: u32,
     /// Levels of a tree below its top.
     pub tree_depth: u32,
@@ -72,20 +72,25 @@ impl MetadataWork {
     /// Directories in each directory of a tree.
     pub const TREE_FAN_OUT: u32 = 4;
 
-    /// A cell of a test of [`MetadataGroup::Locks`]: each job has a directory with one empty file, and all jobs share the
-    /// file next to these directories.
-    pub(crate) fn of_locks(test: MetadataTest, jobs: Option<u32>, min_sample_time: Duration) -> Self {
+    /// A cell of a test with every axis at its default. In tests of locks each job has a directory with one empty file, and all
+    /// jobs share the file next to these directories.
+    pub fn new(test: MetadataTest, min_sample_time: Duration) -> Self {
+        let (entries, name_length) = match test.group() {
+            MetadataGroup::Names => (Self::ENTRIES, Self::NAME_LENGTH),
+            MetadataGroup::ServerSide => (Self::SERVER_SIDE_FILES, Self::SHORT_NAME_LENGTH),
+            MetadataGroup::Locks => (1, Self::SHORT_NAME_LENGTH),
+        };
         Self {
             test,
-            entries: 1,
+            entries,
             layout: DirectoryLayout::Own,
-            name_length: Self::SHORT_NAME_LENGTH,
+            name_length,
             entry_size: 0,
             batch: Self::BATCH,
             queue_depth: 1,
             tree_depth: Self::TREE_DEPTH,
             tree_fan_out: Self::TREE_FAN_OUT,
-            jobs: Some(jobs.unwrap_or(test.min_jobs())),
+            jobs: None,
             min_sample_time,
         }
     }
@@ -134,30 +139,33 @@ impl MetadataWork {
 
     /// Operations of a pass of one job.
     pub fn operations_per_pass(&self) -> u64 {
-        match self.test {
-            MetadataTest::ReadDirectory | MetadataTest::ReadDirectoryAttributes | MetadataTest::TreeWalk => {
-                u64::from(self.entries) * u64::from(self.directories_per_job())
-            }
-            test if test.is_of_locks() => u64::from(Self::LOCKS_PER_PASS),
-            _ => u64::from(self.batch_per_directory()) * u64::from(self.directories_per_job()),
-        }
+        let entries = match self.test.group() {
+            MetadataGroup::Locks => return Self::LOCKS_PER_PASS.into(),
+            _ if self.test.declaration().lists => self.entries,
+            MetadataGroup::Names | MetadataGroup::ServerSide => self.batch_per_directory(),
+        };
+        u64::from(entries) * u64::from(self.directories_per_job())
     }
 
     /// Bytes of the largest request that the cell makes. Small files are one request; those of server-side tests are written
     /// and read in pieces.
     pub fn request_size(&self) -> u32 {
-        let most = if self.test.is_server_side() { Self::SERVER_SIDE_REQUEST } else { MAX_RECORD };
+        let most = if self.test.group() == MetadataGroup::ServerSide {
+            Self::SERVER_SIDE_REQUEST
+        } else {
+            MAX_RECORD
+        };
         self.entry_size.min(most) as u32
     }
 
     /// The entries before a pass. Tests of empty files find files with content where the cell has a size of entries.
     pub fn entries_before(&self) -> EntryState {
-        self.with_content(self.test.before())
+        self.with_content(self.test.declaration().before)
     }
 
     /// The entries after a pass.
     pub fn entries_after(&self) -> EntryState {
-        self.with_content(self.test.after())
+        self.with_content(self.test.declaration().after)
     }
 
     fn with_content(&self, entries: EntryState) -> EntryState {
@@ -219,19 +227,8 @@ mod tests {
     use super::*;
 
     fn work(entries: u32, layout: DirectoryLayout, jobs: u32) -> MetadataWork {
-        MetadataWork {
-            test: MetadataTest::Create,
-            entries,
-            layout,
-            name_length: MetadataWork::NAME_LENGTH,
-            entry_size: 0,
-            batch: MetadataWork::BATCH,
-            queue_depth: 1,
-            tree_depth: MetadataWork::TREE_DEPTH,
-            tree_fan_out: MetadataWork::TREE_FAN_OUT,
-            jobs: Some(jobs),
-            min_sample_time: Duration::ZERO,
-        }
+        let usual = MetadataWork::new(MetadataTest::Create, Duration::ZERO);
+        MetadataWork { entries, layout, jobs: Some(jobs), ..usual }
     }
 
     #[test]

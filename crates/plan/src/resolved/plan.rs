@@ -128,7 +128,7 @@ impl ResolvedPlan {
                     *cell = RecordWork { jobs: Some(jobs), ..work.clone() }.into_cell();
                 }
                 Work::Metadata(work) if work.jobs.is_none() || !are_named => {
-                    let jobs = Some(jobs.max(work.test.min_jobs()));
+                    let jobs = Some(jobs.max(work.test.declaration().min_jobs));
                     *cell = MetadataWork { jobs, ..work.clone() }.into_cell();
                 }
                 _ => {}

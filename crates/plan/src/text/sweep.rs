@@ -6,7 +6,7 @@ use toml::de::DeValue;
 
 use super::parse::{Item, Reader};
 use crate::plan::{Io500, Sweep};
-use crate::values::{Countable, SweepTest, Test, Values};
+use crate::values::{Countable, SweepTest, Test, Values, record_tests};
 
 const SWEEP: [&str; 26] = [
     "auto",
@@ -44,7 +44,7 @@ impl FromStr for Named {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Test::named(text).map(Self)
+        record_tests(text).map(Self)
     }
 }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use sharebench_model::units::ByteSize;
 
-use super::Test;
+use super::{Test, record_tests};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -43,7 +43,7 @@ impl Auto {
     pub(crate) fn tests(self) -> Vec<Test> {
         match self {
             Self::Full => {
-                let tests = ["requests", "streams"].into_iter().flat_map(Test::named).flatten();
+                let tests = ["requests", "streams"].into_iter().flat_map(record_tests).flatten();
                 tests.filter(|test| *test != Test::RandomMix).collect()
             }
             Self::Of1993 => vec![Test::Write, Test::Read],

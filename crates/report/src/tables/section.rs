@@ -2,7 +2,7 @@
 
 use sharebench_analysis::{Analysis, Comparison, Outcome, Ratio, RatioVerdict, Row, Section, View};
 use sharebench_model::units::show_size;
-use sharebench_model::{Verdict, axis};
+use sharebench_model::{MetadataTest, Verdict};
 
 use super::table::{Cell, Table, axis_name, position};
 use crate::show;
@@ -66,25 +66,8 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
 
 /// The sentence on what an operation of the section is, where its name does not say it.
 pub fn operation_sentence(section: &Section) -> Option<String> {
-    Some(format!("An operation is {}.", operation(section)?))
-}
-
-/// What the operations of a test of locks are; none for other tests, whose operations their names say.
-fn operation(section: &Section) -> Option<&'static str> {
-    match section.rows.first()?.coordinates.text(axis::TEST)? {
-        "lock" | "lock-neighbours" => Some("a lock and its unlock"),
-        "lock-contended" => Some("a hand-over from the unlock of one job to the lock of another"),
-        "semaphore" => Some("a hand-over from the signal of one job to the unit of another"),
-        "share-conflict" => Some("an open that the server rejects"),
-        "notify" => Some("the time from the start of a creation to its notification"),
-        "lease-grant" => Some("an open with a request for a lease, and its close"),
-        "delegation-grant" => {
-            Some("an open with the wish for a delegation, the return of the delegation and the close")
-        }
-        "lease-break" => Some("an open of a file whose lease another session gives back first"),
-        "delegation-recall" => Some("an open of a file whose delegation another session returns first"),
-        _ => None,
-    }
+    let test = MetadataTest::from_coordinates(&section.rows.first()?.coordinates)?;
+    Some(format!("An operation is {}.", test.declaration().operation?))
 }
 
 /// Response times.

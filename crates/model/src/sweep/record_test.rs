@@ -1,4 +1,4 @@
-//! Tests: what a cell does to its file.
+//! Tests of records: what a cell does to its file.
 
 use std::fmt;
 use std::str::FromStr;
@@ -54,7 +54,7 @@ pub enum Start {
 }
 
 /// All there is to know of a test.
-struct Form(&'static str, Direction, Pattern, Access, Start, &'static str);
+struct Form(&'static str, Direction, Pattern, Access, Start);
 
 macro_rules! tests {
     ($($variant:ident: $name:literal $direction:ident $pattern:ident $access:ident $start:ident $about:literal;)+) => {
@@ -76,7 +76,6 @@ macro_rules! tests {
                         Pattern::$pattern,
                         Access::$access,
                         Start::$start,
-                        $about,
                     ),)+
                 }
             }
@@ -119,17 +118,6 @@ tests! {
         "Writes every record once through a memory mapping, in random order.";
 }
 
-/// Name of several tests at once, and which they are.
-struct Group(&'static str, fn(Test) -> bool);
-
-const GROUPS: [Group; 5] = [
-    Group("usual", |test| Test::USUAL.contains(&test)),
-    Group("requests", |test| matches!(test.access(), Access::Request)),
-    Group("streams", |test| matches!(test.access(), Access::Stream)),
-    Group("mmap", |test| matches!(test.access(), Access::Mapping)),
-    Group("all", |_| true),
-];
-
 impl Test {
     /// The default tests of a sweep.
     pub const USUAL: [Self; 6] =
@@ -160,34 +148,9 @@ impl Test {
         self.form().4
     }
 
-    /// One sentence on it.
-    pub const fn about(self) -> &'static str {
-        self.form().5
-    }
-
     /// True when the test writes, if only some of its records.
     pub const fn writes(self) -> bool {
         matches!(self.direction(), Direction::Write | Direction::Mix)
-    }
-
-    /// The tests of a name: one test, or a group of them (`usual`, `requests`, `streams`, `mmap`, `all`).
-    pub fn named(text: &str) -> Result<Vec<Self>, String> {
-        Self::named_among(text, [])
-    }
-
-    /// As [`Self::named`], where the caller knows `further` names, which an error then offers.
-    pub(crate) fn named_among(
-        text: &str,
-        further: impl IntoIterator<Item = &'static str>,
-    ) -> Result<Vec<Self>, String> {
-        if let Some(Group(_, belongs)) = GROUPS.iter().find(|group| group.0 == text) {
-            return Ok(Self::ALL.into_iter().filter(|test| belongs(*test)).collect());
-        }
-        Self::found(text).map(|test| vec![test]).ok_or_else(|| unknown(text, further))
-    }
-
-    fn found(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|test| test.name() == text)
     }
 }
 
@@ -201,32 +164,14 @@ impl FromStr for Test {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::found(text).ok_or_else(|| unknown(text, []))
+        let found = Self::ALL.into_iter().find(|test| test.name() == text);
+        found.ok_or_else(|| format!("'{text}' is no test of records"))
     }
-}
-
-/// The error of a name that is no test, with the names that are.
-fn unknown(text: &str, further: impl IntoIterator<Item = &'static str>) -> String {
-    let names = Test::ALL.map(Test::name).into_iter().chain(GROUPS.map(|group| group.0));
-    let known: Vec<&str> = names.chain(further).collect();
-    let meant = super::nearest(text, &known).map_or(String::new(), |name| format!("did you mean '{name}'? "));
-    format!("'{text}' is no test; {meant}known are {}", known.join(", "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_test_is_found_by_its_name_and_in_its_groups() {
-        for test in Test::ALL {
-            assert_eq!(Test::named(test.name()), Ok(vec![test]));
-        }
-        let count = |group| Test::named(group).unwrap().len();
-        assert_eq!((count("usual"), count("requests"), count("streams"), count("mmap")), (6, 10, 4, 6));
-        assert_eq!(count("all"), Test::ALL.len());
-        assert!(Test::named("raed").unwrap_err().contains("did you mean 'read'?"));
-    }
 
     #[test]
     fn names_say_what_the_tests_do() {

@@ -1,5 +1,7 @@
 //! Groups of metadata tests: the names that select several tests at once.
 
+use crate::axis;
+
 /// Metadata tests that one name selects. The tests of a group have the same axes and the same directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MetadataGroup {
@@ -24,8 +26,18 @@ impl MetadataGroup {
         }
     }
 
-    /// The group of a name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    /// The group with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|group| group.name() == name)
+    }
+
+    /// The only axis of the group's tests; none where they have several.
+    pub const fn only_axis(self) -> Option<&'static str> {
+        match self {
+            Self::Names => None,
+            // Their number of files is always the same.
+            Self::ServerSide => Some(axis::FILE_SIZE),
+            Self::Locks => Some(axis::JOBS),
+        }
     }
 }
