@@ -123,13 +123,8 @@ impl<C: Transport> Client<C> {
         let (send, receive) = accepted.limits.unwrap_or((limit, limit));
         let windows = windows(options.window, send, receive);
         let fragment_len = fragment_len(accepted.max_packet.min(packet), transport);
-        let connection = BurstConnection {
-            local_id: OWN,
-            remote_id: accepted.id,
-            fragment_len,
-            gap: options.gap,
-            sequence: 0,
-        };
+        let connection =
+            BurstConnection { gap: options.gap, ..BurstConnection::new(OWN, accepted.id, fragment_len) };
         let [reads, writes] = windows.map(|window| {
             RateControl::new(RateOptions {
                 fragment_len,
@@ -318,7 +313,7 @@ impl<C: Transport> Client<C> {
                         connection.put_fragment(&transfer.out, *fragment, out)
                     }
                     OutgoingPacket::MissingList(missing) => {
-                        connection.put_control((0, number, number), missing, out)
+                        connection.put_control(0, number, number, missing, out)
                     }
                 };
                 put.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;

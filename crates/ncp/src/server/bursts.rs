@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::connection::Connection;
-use super::files;
+use super::execute::Execution;
 use super::volume::{Volume, VolumeResult};
 use super::{Environment, Peer, Server, Shared, lock};
 use crate::burst::{
@@ -83,41 +83,25 @@ pub struct ServerBurst {
     spacing: ArrivalSpacing,
 }
 
-/// 0x65 (docs/protocols/ncp.md 4.1). Bursts need datagrams without signatures.
-pub fn offer(
-    connection: &mut Connection,
-    (transport, largest): (TransportKind, u32),
-    offer: OfferBurst,
-    out: &mut Vec<u8>,
-) -> VolumeResult<()> {
-    // The client then continues with ordinary calls (docs/protocols/ncp.md 4.1). A signature has no place
-    // in a burst packet.
-    if transport == TransportKind::Tcp || connection.signer.is_some() {
-        return Err(Completion::UnknownFunction);
+impl<V: Volume> Execution<'_, V> {
+    /// 0x65 (docs/protocols/ncp.md 4.1). Bursts need datagrams without signatures.
+    pub fn offer_burst(&mut self, offer: OfferBurst) -> VolumeResult<()> {
+        // The client then continues with ordinary calls (docs/protocols/ncp.md 4.1). A signature has no place
+        // in a burst packet.
+        if self.transport == TransportKind::Tcp || self.connection.signer.is_some() {
+            return Err(Completion::UnknownFunction);
+        }
+        // Clamped at both ends: the client's number determines how many packets a reply has.
+        let largest = u32::from(self.shared.options.max_packet);
+        let max_packet = offer.max_packet.clamp(256, MAX_PACKET.min(largest));
+        // The id contains the connection number, so that no two clients have the same.
+        let id = 0x0100_0000 | u32::from(self.connection.number);
+        self.connection.burst =
+            Some(ServerBurst::new(id, offer.id, fragment_len(max_packet, self.transport)));
+        let limit = |requested: u32| requested.min(MAX_BURST as u32);
+        let limits = Some((limit(offer.max_receive), limit(offer.max_send)));
+        self.reply(&AcceptedBurst { id, max_packet, limits })
     }
-    // Clamped at both ends: the client's number determines how many packets a reply has.
-    let max_packet = offer.max_packet.clamp(256, MAX_PACKET.min(largest));
-    // The id contains the connection number, so that no two clients have the same.
-    let own = 0x0100_0000 | u32::from(connection.number);
-    let fragment_len = fragment_len(max_packet, transport);
-    let burst = BurstConnection {
-        local_id: own,
-        remote_id: offer.id,
-        fragment_len,
-        gap: Duration::ZERO,
-        sequence: 0,
-    };
-    connection.burst = Some(ServerBurst {
-        connection: burst,
-        last: None,
-        incoming: None,
-        pace: Duration::ZERO,
-        spacing: ArrivalSpacing::default(),
-    });
-    let limit = |requested: u32| requested.min(MAX_BURST as u32);
-    let limits = Some((limit(offer.max_receive), limit(offer.max_send)));
-    AcceptedBurst::put(&AcceptedBurst { id: own, max_packet, limits }, out);
-    Ok(())
 }
 
 impl<V: Volume, W: Environment> Server<V, W> {
@@ -148,20 +132,13 @@ impl<V: Volume, W: Environment> Server<V, W> {
         let now = self.environment.now();
         known.note_activity(now);
         let Ok(mut connection) = known.connection.try_lock() else {
-            let own = packet.fields.destination;
-            let other = packet.fields.source;
-            let mut connection = BurstConnection {
-                local_id: own,
-                remote_id: other,
-                fragment_len: 0,
-                gap: Duration::ZERO,
-                sequence: 0,
-            };
+            let fields = packet.fields;
+            let mut connection = BurstConnection::new(fields.destination, fields.source, 0);
             // A request of this client is executing. Waiting for its lock would block the thread that receives
-            // for all clients.
-            let busy = (flag::BUSY, packet.fields.burst, packet.fields.burst);
-            // An empty list always fits.
-            out.push(|out| connection.put_control(busy, &[], out).unwrap_or_default());
+            // for all clients. An empty list always fits.
+            out.push(|out| {
+                connection.put_control(flag::BUSY, fields.burst, fields.burst, &[], out).unwrap_or_default();
+            });
             return PendingWork::Done;
         };
         let welcome = connection.user.is_some();
@@ -219,6 +196,17 @@ pub enum PendingWork {
 }
 
 impl ServerBurst {
+    /// The burst side of a connection that has just negotiated bursts.
+    fn new(local_id: u32, remote_id: u32, fragment_len: usize) -> Self {
+        Self {
+            connection: BurstConnection::new(local_id, remote_id, fragment_len),
+            last: None,
+            incoming: None,
+            pace: Duration::ZERO,
+            spacing: ArrivalSpacing::default(),
+        }
+    }
+
     /// Bytes that a packet would make it keep.
     fn further_bytes(&self, packet: &BurstPacket<'_>) -> usize {
         let known = self.incoming.as_ref().is_some_and(|(number, _)| *number == packet.fields.burst);
@@ -287,9 +275,8 @@ impl ServerBurst {
         }
         if ends {
             let holes = burst.holes();
-            let about = (0, number, number);
             // The list is limited to what one packet holds.
-            out.push(|out| self.connection.put_control(about, &holes, out).unwrap_or_default());
+            out.push(|out| self.connection.put_control(0, number, number, &holes, out).unwrap_or_default());
         }
         false
     }
@@ -311,18 +298,16 @@ fn execute<V: Volume>(shared: &Shared<V>, connection: &Connection, burst: &[u8])
         READ => {
             let max_len = (MAX_BURST - CALL_LEN) as u32;
             BurstReadReply::put(&BurstReadReply { result: DONE, length: 0 }, &mut out);
-            let range = (u64::from(call.offset), call.length.min(max_len) as usize);
-            let read = files::read_into(shared, connection, call.file, range, &mut out);
-            let length = out.len().saturating_sub(REPLY_LEN) as u32;
-            let result = match read {
-                Ok(()) if length == 0 && call.length > 0 => NO_DATA,
-                Ok(()) => DONE,
-                Err(_) => IO_ERROR,
+            let count = call.length.min(max_len) as usize;
+            let read = shared.read_into(connection, call.file, call.offset.into(), count, &mut out);
+            let (result, length) = match read {
+                Ok(0) if call.length > 0 => (NO_DATA, 0),
+                Ok(length) => (DONE, length as u32),
+                Err(_) => (IO_ERROR, 0),
             };
             // A failed read must not send the bytes that were read before the failure.
-            out.truncate(if result == DONE { out.len() } else { REPLY_LEN });
+            out.truncate(REPLY_LEN + length as usize);
             let mut head = Vec::new();
-            let length = if result == DONE { length } else { 0 };
             BurstReadReply::put(&BurstReadReply { result, length }, &mut head);
             out[..REPLY_LEN].copy_from_slice(&head);
         }
@@ -331,8 +316,7 @@ fn execute<V: Volume>(shared: &Shared<V>, connection: &Connection, burst: &[u8])
             // The call states the length and the burst has one: where they differ, nothing is written rather
             // than a part.
             let whole = data.len() == call.length as usize && !data.is_empty();
-            let written =
-                whole && files::write(shared, connection, call.file, (u64::from(call.offset), data)).is_ok();
+            let written = whole && shared.write(connection, call.file, call.offset.into(), data).is_ok();
             let result = if written { DONE } else { WRITE_ERROR };
             BurstWriteReply::put(&BurstWriteReply { result }, &mut out);
         }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::connection::Connection;
-use super::execute::CallContext;
+use super::execute::Execution;
 use super::lock_tables::WaiterGuard;
 use super::open_files::ByteRange;
 use super::packet::Packet;
@@ -12,10 +12,10 @@ use super::record_log::{LockTarget, LoggedRange};
 use super::semaphores::SemaphoreTicket;
 use super::volume::{Volume, VolumeResult};
 use super::{Environment, Peer, Server, answer, lock};
-use crate::wire::TransportKind;
-use crate::wire::lock::{Range, flag};
+use crate::wire::large::LockLarge;
+use crate::wire::lock::{ClearRecord, LockRecord, LockRecordNew, Range, ReleaseRecord, flag};
 use crate::wire::packet::{ClientHeader, ServerHeader};
-use crate::wire::{Codec, Completion, Request, ShortHandle};
+use crate::wire::{Codec, Completion, FileHandle, LockCall, ShortHandle, TransportKind};
 
 /// The longest wait: the largest number of ticks in 16 bits.
 const MAX_TICKS: u32 = u16::MAX as u32;
@@ -53,133 +53,114 @@ pub struct PendingLock {
     until: Duration,
     /// Completion code of the reply when the timeout expires.
     late: Completion,
-    /// Header of the request, once its reply is deferred.
-    request: Option<(ClientHeader, TransportKind)>,
+    /// The request, once its reply is deferred.
+    request: Option<DeferredRequest>,
     _waiting: WaiterGuard,
 }
 
-/// The parameters that all lock calls have in common.
+/// A request whose reply is deferred.
+#[derive(Debug, Clone, Copy)]
+struct DeferredRequest {
+    header: ClientHeader,
+    transport: TransportKind,
+}
+
+/// A range to lock, as all lock calls state it.
 struct LockRequest {
     file: ShortHandle,
     flag: u32,
-    range: (u64, u64),
-    ticks: u32,
-    late: Completion,
+    start: u64,
+    length: u64,
 }
 
-/// Executes the calls that lock and unlock ranges and sets of ranges.
-pub fn execute(
-    connection: &mut Connection,
-    context: &CallContext<'_>,
-    request: &Request<'_>,
-) -> VolumeResult<()> {
-    // The calls differ in their completion code for a conflicting lock (docs/protocols/ncp.md 3.3).
-    let classic = Completion::LockTimeout;
-    let newer = Completion::LockWait;
-    let large = Completion::BadConnectionNumber;
-    match request {
-        Request::LockRecord(call) => {
-            let range = (u64::from(call.start), u64::from(call.length));
-            let file = call.file.short();
-            let flag = u32::from(call.flag);
-            let ticks = u32::from(call.timeout);
-            lock_range(connection, context, &LockRequest { file, flag, range, ticks, late: classic })
-        }
-        Request::LockRecordNew(call) => {
-            let range = (u64::from(call.start), u64::from(call.length));
-            let file = call.file.short();
-            let flag = u32::from(call.flag);
-            let ticks = u32::from(call.timeout);
-            lock_range(connection, context, &LockRequest { file, flag, range, ticks, late: newer })
-        }
-        Request::LockLarge(call) => {
-            let file = call.file;
-            let flag = call.flag;
-            let ticks = call.timeout;
-            let range = (call.start, call.length);
-            lock_range(connection, context, &LockRequest { file, flag, range, ticks, late: large })
-        }
-        Request::LockRecordSet(call) => {
-            lock_or_wait(connection, context, set(context, call.flag), (u32::from(call.timeout), classic))
-        }
-        Request::LockRecordSetNew(call) => {
-            lock_or_wait(connection, context, set(context, call.flag), (u32::from(call.timeout), newer))
-        }
-        Request::ReleaseRecord(call) => give_up_near(connection, &call.range, false),
-        Request::ClearRecord(call) => give_up_near(connection, &call.range, true),
-        Request::ReleaseLarge(call) => give_up(connection, call.file, (call.start, call.length), false),
-        Request::ClearLarge(call) => give_up(connection, call.file, (call.start, call.length), true),
-        Request::ReleaseRecordSet(_) => {
-            connection.records.release_set(context.task, false);
-            Ok(())
-        }
-        Request::ClearRecordSet(_) => {
-            connection.records.release_set(context.task, true);
-            Ok(())
-        }
-        _ => Err(Completion::UnknownFunction),
+impl LockRequest {
+    /// Of a call with 32-bit offsets.
+    fn classic(file: FileHandle, flag: u8, start: u32, length: u32) -> Self {
+        Self { file: file.short(), flag: flag.into(), start: start.into(), length: length.into() }
     }
 }
 
-/// All ranges that the task has logged; the flag selects shared or exclusive locks.
-const fn set(context: &CallContext<'_>, flag: u8) -> LockGoal {
-    LockGoal::Records(LockTarget::Set(context.task), flag == flag::SHARED)
-}
-
-fn lock_range(
-    connection: &mut Connection,
-    context: &CallContext<'_>,
-    wanted: &LockRequest,
-) -> VolumeResult<()> {
-    let place = connection.file(wanted.file)?.place;
-    let (start, length) = wanted.range;
-    let bytes = ByteRange::new(start, length).ok_or(Completion::Failure)?;
-    let range =
-        LoggedRange { place, file: u32::from_le_bytes(wanted.file.0), bytes, task: context.task, held: None };
-    let shared = match u8::try_from(wanted.flag) {
-        Ok(flag::LOG_ONLY) => return connection.records.log(range),
-        Ok(flag::EXCLUSIVE) => false,
-        Ok(flag::SHARED) => true,
-        _ => return Err(Completion::Failure),
-    };
-    let goal = LockGoal::Records(LockTarget::Range(range), shared);
-    lock_or_wait(connection, context, goal, (wanted.ticks, wanted.late))
-}
-
-/// Locks at once, or registers the request as waiting for a number of ticks. `late` is the completion code of a
-/// request that did not reach its goal.
-pub fn lock_or_wait(
-    connection: &mut Connection,
-    context: &CallContext<'_>,
-    goal: LockGoal,
-    (ticks, late): (u32, Completion),
-) -> VolumeResult<()> {
-    if goal.attempt(connection)? {
-        return Ok(());
+impl<V: Volume> Execution<'_, V> {
+    /// Calls that lock and unlock ranges and sets of ranges.
+    pub fn lock_call(&mut self, call: &LockCall) -> VolumeResult<()> {
+        // The calls differ in their completion code for a conflicting lock (docs/protocols/ncp.md 3.3).
+        let classic = Completion::LockTimeout;
+        let newer = Completion::LockWait;
+        match *call {
+            LockCall::LockRecord(LockRecord { flag, file, start, length, timeout }) => {
+                let request = LockRequest::classic(file, flag, start, length);
+                self.lock_range(&request, timeout.into(), classic)
+            }
+            LockCall::LockRecordNew(LockRecordNew { flag, file, start, length, timeout }) => {
+                let request = LockRequest::classic(file, flag, start, length);
+                self.lock_range(&request, timeout.into(), newer)
+            }
+            LockCall::LockLarge(LockLarge { flag, file, start, length, timeout }) => {
+                let request = LockRequest { file, flag, start, length };
+                self.lock_range(&request, timeout, Completion::BadConnectionNumber)
+            }
+            LockCall::LockRecordSet(call) => self.lock_set(call.flag, call.timeout, classic),
+            LockCall::LockRecordSetNew(call) => self.lock_set(call.flag, call.timeout, newer),
+            LockCall::ReleaseRecord(ReleaseRecord { range }) => self.release_classic(range, false),
+            LockCall::ClearRecord(ClearRecord { range }) => self.release_classic(range, true),
+            LockCall::ReleaseLarge(call) => self.release(call.file, call.start, call.length, false),
+            LockCall::ClearLarge(call) => self.release(call.file, call.start, call.length, true),
+            LockCall::ReleaseRecordSet(_) => {
+                self.connection.records.release_set(self.task, false);
+                Ok(())
+            }
+            LockCall::ClearRecordSet(_) => {
+                self.connection.records.release_set(self.task, true);
+                Ok(())
+            }
+        }
     }
-    // A timeout of 0 means "do not wait" (docs/protocols/ncp.md 3.3).
-    if ticks > 0 && connection.waiting.count() < MAX_WAITING {
-        let until = context.environment.now() + Duration::from_secs(1) * ticks.min(MAX_TICKS) / TICKS;
-        let waiting = WaiterGuard::new(&connection.waiting);
-        connection.wait = Some(PendingLock { goal, until, late, request: None, _waiting: waiting });
+
+    /// Locks all ranges that the task has logged; the flag selects shared or exclusive locks.
+    fn lock_set(&mut self, flag: u8, timeout: u16, late: Completion) -> VolumeResult<()> {
+        let goal = LockGoal::Records(LockTarget::Set(self.task), flag == flag::SHARED);
+        self.lock_or_wait(goal, timeout.into(), late)
     }
-    Err(late)
-}
 
-fn give_up_near(connection: &mut Connection, range: &Range, forget: bool) -> VolumeResult<()> {
-    let bytes = (u64::from(range.start), u64::from(range.length));
-    give_up(connection, range.file.short(), bytes, forget)
-}
+    fn lock_range(&mut self, request: &LockRequest, ticks: u32, late: Completion) -> VolumeResult<()> {
+        let place = self.connection.file(request.file)?.place;
+        let bytes = ByteRange::new(request.start, request.length).ok_or(Completion::Failure)?;
+        let file = u32::from_le_bytes(request.file.0);
+        let range = LoggedRange { place, file, bytes, task: self.task, held: None };
+        let shared = match u8::try_from(request.flag) {
+            Ok(flag::LOG_ONLY) => return self.connection.records.log(range),
+            Ok(flag::EXCLUSIVE) => false,
+            Ok(flag::SHARED) => true,
+            _ => return Err(Completion::Failure),
+        };
+        self.lock_or_wait(LockGoal::Records(LockTarget::Range(range), shared), ticks, late)
+    }
 
-fn give_up(
-    connection: &mut Connection,
-    file: ShortHandle,
-    (start, length): (u64, u64),
-    forget: bool,
-) -> VolumeResult<()> {
-    let place = connection.file(file)?.place;
-    let bytes = ByteRange::new(start, length).ok_or(Completion::Failure)?;
-    connection.records.release(place, u32::from_le_bytes(file.0), bytes, forget)
+    /// Locks at once, or registers the request as waiting for a number of ticks. `late` is the completion code of a
+    /// request that did not reach its goal.
+    pub fn lock_or_wait(&mut self, goal: LockGoal, ticks: u32, late: Completion) -> VolumeResult<()> {
+        let connection = &mut *self.connection;
+        if goal.attempt(connection)? {
+            return Ok(());
+        }
+        // A timeout of 0 means "do not wait" (docs/protocols/ncp.md 3.3).
+        if ticks > 0 && connection.waiting.count() < MAX_WAITING {
+            let until = self.environment.now() + Duration::from_secs(1) * ticks.min(MAX_TICKS) / TICKS;
+            let waiting = WaiterGuard::new(&connection.waiting);
+            connection.wait = Some(PendingLock { goal, until, late, request: None, _waiting: waiting });
+        }
+        Err(late)
+    }
+
+    fn release_classic(&mut self, range: Range, forget: bool) -> VolumeResult<()> {
+        self.release(range.file.short(), range.start.into(), range.length.into(), forget)
+    }
+
+    fn release(&mut self, file: ShortHandle, start: u64, length: u64, forget: bool) -> VolumeResult<()> {
+        let place = self.connection.file(file)?.place;
+        let bytes = ByteRange::new(start, length).ok_or(Completion::Failure)?;
+        self.connection.records.release(place, u32::from_le_bytes(file.0), bytes, forget)
+    }
 }
 
 impl<V: Volume, W: Environment> Server<V, W> {
@@ -195,7 +176,7 @@ impl<V: Volume, W: Environment> Server<V, W> {
         // The connection executes another request, which may have cancelled the wait.
         let Ok(mut connection) = known.connection.try_lock() else { return Some(now + BUSY) };
         let wait = connection.wait.take()?;
-        let (header, transport) = wait.request?;
+        let request = wait.request?;
         let completion = match wait.goal.attempt(&mut connection) {
             Ok(true) => Completion::Success,
             Ok(false) if now < wait.until => {
@@ -206,14 +187,14 @@ impl<V: Volume, W: Environment> Server<V, W> {
             Ok(false) => wait.late,
             Err(completion) => completion,
         };
-        Self::answer_late(&mut connection, (header, transport), completion, out);
+        Self::answer_late(&mut connection, request, completion, out);
         None
     }
 
     /// Keeps the request that waits for a lock, so that its reply can be sent later.
     pub(super) fn defer_reply(connection: &mut Connection, packet: &Packet<'_>) -> bool {
         let Some(wait) = &mut connection.wait else { return false };
-        wait.request = Some((packet.header, packet.transport));
+        wait.request = Some(DeferredRequest { header: packet.header, transport: packet.transport });
         true
     }
 
@@ -223,17 +204,18 @@ impl<V: Volume, W: Environment> Server<V, W> {
         let Some(wait) = connection.wait.take() else { return };
         // On TCP each request gets exactly one reply, so the abandoned one is answered. A client on datagrams
         // has given up waiting.
-        if let Some(request @ (_, TransportKind::Tcp)) = wait.request {
+        if let Some(request) = wait.request.filter(|request| request.transport == TransportKind::Tcp) {
             Self::answer_late(connection, request, wait.late, out);
         }
     }
 
     fn answer_late(
         connection: &mut Connection,
-        (header, transport): (ClientHeader, TransportKind),
+        request: DeferredRequest,
         completion: Completion,
         out: &mut Vec<u8>,
     ) {
+        let DeferredRequest { header, transport } = request;
         let start = out.len();
         let header = ServerHeader::reply(&header, completion);
         answer(transport, connection.signer.as_ref(), out, |out| ServerHeader::put(&header, out));

@@ -16,6 +16,7 @@ mod bursts;
 pub mod connection;
 mod connection_table;
 mod directories;
+mod directory_calls;
 mod entry_filter;
 #[cfg(test)]
 mod entry_number_tests;
@@ -27,12 +28,17 @@ mod lock_tests;
 mod locks;
 mod login_throttle;
 mod memory;
+mod name_space_calls;
 pub mod names;
 mod open_files;
+mod opens;
 mod options;
 mod packet;
+mod path_calls;
 mod paths;
 mod record_log;
+mod replies;
+mod searches;
 mod semaphore_calls;
 #[cfg(test)]
 mod semaphore_tests;
@@ -49,7 +55,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use bindery::Bindery;
 use connection::Connection;
 use connection_table::ConnectionTable;
-use execute::{CallContext, execute};
+use execute::Execution;
 use lock_tables::{LockTables, WaitingRequests};
 use open_files::OpenFileTable;
 use packet::Packet;
@@ -87,6 +93,11 @@ pub(crate) struct Shared<V> {
 impl<V> Shared<V> {
     fn volume(&self, number: u8) -> VolumeResult<&V> {
         self.volumes.get(usize::from(number)).map(|(_, volume)| volume).ok_or(Completion::NoSuchVolume)
+    }
+
+    /// Name of a volume; empty if it does not exist.
+    fn volume_name(&self, number: u8) -> &[u8] {
+        self.volumes.get(usize::from(number)).map_or(&[], |(name, _)| name)
     }
 
     /// Index of a user that may log in.
@@ -333,14 +344,17 @@ impl<V: Volume, W: Environment> Server<V, W> {
             connection.ended = true;
             return;
         }
-        let context = CallContext {
-            environment: &*self.environment,
-            connections: &self.connections,
-            transport: packet.transport,
-            task: packet.header.task,
-        };
         let done = match Request::decode(packet.body()) {
-            Ok(request) => execute(&self.shared, connection, &context, &request, out),
+            Ok(request) => Execution {
+                shared: &self.shared,
+                environment: &*self.environment,
+                connections: &self.connections,
+                connection,
+                transport: packet.transport,
+                task: packet.header.task,
+                out,
+            }
+            .execute(&request),
             // A malformed request is answered and not dropped: silence would make the client retransmit it until
             // its deadline.
             Err(_) => Err(Completion::Failure),
