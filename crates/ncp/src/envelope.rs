@@ -27,18 +27,16 @@ pub fn close_request(
     close(out, start, transport, signature);
 }
 
-/// Reserves the bytes that precede a reply, as [`open_request`] does for a request.
-pub fn open_reply(out: &mut Vec<u8>, transport: TransportKind, signed: bool) -> usize {
-    open(out, transport, REPLY_HEADER_LEN, signed)
-}
-
-/// Completes a reply, as [`close_request`] does for a request.
-pub fn close_reply(
-    out: &mut Vec<u8>,
-    (begin, start): (usize, usize),
+/// Appends a reply with the header of its transport, signed if there is a signer.
+pub fn put_reply(
     transport: TransportKind,
     signer: Option<&Signer>,
+    out: &mut Vec<u8>,
+    put: impl FnOnce(&mut Vec<u8>),
 ) {
+    let begin = out.len();
+    let start = open(out, transport, REPLY_HEADER_LEN, signer.is_some());
+    put(out);
     let wire_len = out.len() - begin;
     let signature = signer.map(|signer| signer.reply(&out[start..], wire_len));
     if transport == TransportKind::Tcp {

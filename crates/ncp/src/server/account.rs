@@ -1,8 +1,9 @@
 //! Calls that negotiate, describe the server, and log in (docs/protocols/ncp.md 2.2 to 2.4).
 
 use super::execute::Execution;
+use super::mutex::lock;
+use super::shared::Shared;
 use super::volume::{Volume, VolumeResult};
-use super::{Shared, lock};
 use crate::security::level::Level;
 use crate::security::password;
 use crate::security::signature::Signer;

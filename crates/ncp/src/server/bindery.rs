@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Mutex;
 
-use super::lock;
+use super::mutex::lock;
 use super::options::{Options, User};
 use crate::wire::Codec;
 use crate::wire::bindery::{DYNAMIC, GROUP, SEGMENT_LEN, SET, property};

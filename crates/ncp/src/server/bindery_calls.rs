@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use super::bindery::{Object, Property, is_wild, matches};
 use super::execute::Execution;
-use super::lock;
-use super::options::Peer;
+use super::mutex::lock;
+use super::peer::Peer;
 use super::volume::{Volume, VolumeResult};
 use crate::wire::bindery::{
     ANY_KIND, ConnectionAddress, ConnectionAddressOld, GetObjectConnections, GetObjectConnectionsOld,

@@ -4,13 +4,16 @@
 use std::time::Duration;
 
 use super::connection::Connection;
+use super::datagrams::Datagrams;
 use super::execute::Execution;
+use super::mutex::lock;
+use super::options::Environment;
+use super::peer::Peer;
+use super::server_burst::ServerBurst;
+use super::service::Server;
+use super::shared::Shared;
 use super::volume::{Volume, VolumeResult};
-use super::{Environment, Peer, Server, Shared, lock};
-use crate::burst::{
-    ArrivalSpacing, BurstConnection, CALL_LEN, Fragment, MAX_BURST, MAX_GAP, OutgoingBurst, Reassembly,
-    fragment_len,
-};
+use crate::burst::{BurstConnection, CALL_LEN, MAX_BURST, MAX_GAP, OutgoingBurst, fragment_len};
 use crate::wire::TransportKind;
 use crate::wire::burst::{BurstCall, BurstPacket, BurstReadReply, BurstWriteReply, READ, WRITE, flag};
 use crate::wire::negotiate::{AcceptedBurst, OfferBurst};
@@ -26,62 +29,6 @@ const WRITE_ERROR: u32 = 4;
 const REPLY_LEN: usize = 8;
 /// The largest packet of a burst.
 const MAX_PACKET: u32 = 9000;
-
-/// Datagrams to one client in order, and the pause between them.
-#[derive(Debug, Clone, Default)]
-pub struct Datagrams {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-    /// Pause between two datagrams.
-    pub gap: Duration,
-}
-
-impl Datagrams {
-    /// An empty list.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Removes all datagrams but keeps the allocation.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-        self.gap = Duration::ZERO;
-    }
-
-    /// True when the list is empty.
-    pub const fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
-    /// The datagrams in order.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end])
-    }
-
-    /// Appends the bytes that `put` writes as one datagram; nothing if it writes none.
-    fn push(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
-        put(&mut self.bytes);
-        if self.bytes.len() > self.ends.last().copied().unwrap_or(0) {
-            self.ends.push(self.bytes.len());
-        }
-    }
-}
-
-/// The burst side of a connection: its burst connection, the last reply and the burst in progress.
-#[derive(Debug)]
-pub struct ServerBurst {
-    connection: BurstConnection,
-    /// The reply to the last burst; its burst number is the number of the last executed burst.
-    last: Option<OutgoingBurst>,
-    /// The number and the reassembly of an incomplete burst.
-    incoming: Option<(u16, Reassembly)>,
-    /// The pause between packets that the client requests.
-    pace: Duration,
-    /// Arrivals of the fragments of the burst in progress, from which the client learns the pace of the path.
-    spacing: ArrivalSpacing,
-}
 
 impl<V: Volume> Execution<'_, V> {
     /// 0x65 (docs/protocols/ncp.md 4.1). Bursts need datagrams without signatures.
@@ -193,101 +140,6 @@ pub enum PendingWork {
     Call,
     /// A complete burst: [`Server::execute_burst`].
     Burst,
-}
-
-impl ServerBurst {
-    /// The burst side of a connection that has just negotiated bursts.
-    fn new(local_id: u32, remote_id: u32, fragment_len: usize) -> Self {
-        Self {
-            connection: BurstConnection::new(local_id, remote_id, fragment_len),
-            last: None,
-            incoming: None,
-            pace: Duration::ZERO,
-            spacing: ArrivalSpacing::default(),
-        }
-    }
-
-    /// Bytes that a packet would make it keep.
-    fn further_bytes(&self, packet: &BurstPacket<'_>) -> usize {
-        let known = self.incoming.as_ref().is_some_and(|(number, _)| *number == packet.fields.burst);
-        if known { 0 } else { (packet.fields.total as usize).min(MAX_BURST) }
-    }
-
-    /// Bytes of the burst that is incomplete and of the last reply.
-    pub fn bytes(&self) -> usize {
-        let incoming = self.incoming.as_ref().map_or(0, |(_, burst)| burst.total());
-        let last = self.last.as_ref().map_or(0, |last| last.bytes.len());
-        2 * size_of::<Self>() + incoming + last
-    }
-
-    /// Processes a packet; true when it completes a burst.
-    fn take(&mut self, packet: &BurstPacket<'_>, now: Duration, out: &mut Datagrams) -> bool {
-        let fields = packet.fields;
-        let number = packet.fields.burst;
-        let answered = self.last.as_ref().is_some_and(|last| last.burst == number);
-        if fields.flags & flag::ABORT != 0 {
-            self.incoming = None;
-        } else if fields.flags & flag::SYSTEM != 0 {
-            if let Some(last) = self.last.as_ref().filter(|_| answered) {
-                let fragments = last.missing_fragments(packet.missing(), self.connection.fragment_len);
-                self.send(&fragments, out);
-            }
-        } else if answered {
-            // The client retransmits because the reply was lost. Only the last fragment triggers the reply, so that
-            // late duplicates of other fragments do not.
-            if let Some(last) = self.last.as_ref().filter(|_| fields.flags & flag::END_OF_BURST != 0) {
-                let fragments = last.fragments(self.connection.fragment_len);
-                self.send(&fragments, out);
-            }
-        } else if self.last.as_ref().is_none_or(|last| last.burst.wrapping_add(1) == number) {
-            return self.collect(packet, now, out);
-        }
-        false
-    }
-
-    /// Adds a fragment of the next burst; true when the burst is complete.
-    fn collect(&mut self, packet: &BurstPacket<'_>, now: Duration, out: &mut Datagrams) -> bool {
-        let fields = packet.fields;
-        let number = packet.fields.burst;
-        let total = fields.total as usize;
-        // The length is the client's word and sizes a buffer, so it is checked before anything is allocated.
-        if !(CALL_LEN..=MAX_BURST).contains(&total) {
-            return false;
-        }
-        if !self.incoming.as_ref().is_some_and(|(known, burst)| *known == number && burst.total() == total) {
-            self.incoming = Some((number, Reassembly::new(total)));
-            self.spacing = ArrivalSpacing::default();
-        }
-        self.spacing.note(now);
-        let Some((_, burst)) = &mut self.incoming else { return false };
-        burst.add(fields.offset as usize, packet.data());
-        let complete = burst.is_complete();
-        let ends = fields.flags & flag::END_OF_BURST != 0;
-        // The answer states the gap that its receiver measured (docs/protocols/ncp.md 4.5); that of a single packet is
-        // the client's own.
-        if (complete || ends)
-            && let Some(measured) = self.spacing.median()
-        {
-            self.connection.gap = measured;
-        }
-        if complete {
-            return true;
-        }
-        if ends {
-            let holes = burst.holes();
-            // The list is limited to what one packet holds.
-            out.push(|out| self.connection.put_control(0, number, number, &holes, out).unwrap_or_default());
-        }
-        false
-    }
-
-    fn send(&mut self, fragments: &[Fragment], out: &mut Datagrams) {
-        let Some(last) = &self.last else { return };
-        for fragment in fragments {
-            // A fragment always fits into its packet.
-            out.push(|out| self.connection.put_fragment(last, *fragment, out).unwrap_or_default());
-        }
-    }
 }
 
 /// Executes a complete burst; returns the contents of the reply.

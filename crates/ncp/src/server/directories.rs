@@ -1,12 +1,11 @@
 //! Erasing, removing and renaming (docs/protocols/ncp.md 3.2, 3.4).
 
-use super::Shared;
-use super::connection::VolumeNode;
 use super::entry_filter::EntryFilter;
 use super::execute::Execution;
 use super::names::{NameSpace, Pattern};
 use super::paths::ResolvedPath;
-use super::volume::{Entry, Volume, VolumeResult};
+use super::shared::Shared;
+use super::volume::{Entry, Volume, VolumeNode, VolumeResult};
 use crate::wire::Completion;
 use crate::wire::dos::attribute;
 use crate::wire::file::EraseFile;

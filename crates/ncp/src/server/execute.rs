@@ -2,12 +2,13 @@
 
 use std::sync::Mutex;
 
-use super::connection::{Connection, VolumeNode};
+use super::connection::Connection;
 use super::connection_table::ConnectionTable;
 use super::names::NameSpace;
+use super::options::Environment;
 use super::paths::ResolvedPath;
-use super::volume::{Volume, VolumeResult};
-use super::{Environment, Shared};
+use super::shared::Shared;
+use super::volume::{Volume, VolumeNode, VolumeResult};
 use crate::wire::{Codec, Completion, HandlePath, Request, TransportKind};
 
 /// A call in execution: the server, the connection that makes the call, and the reply.

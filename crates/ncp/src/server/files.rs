@@ -1,9 +1,9 @@
 //! Calls on open files, and the data of open files (docs/protocols/ncp.md 3.2, 3.5).
 
-use super::Shared;
 use super::connection::{Connection, OpenFile};
 use super::execute::Execution;
 use super::open_files::ByteRange;
+use super::shared::Shared;
 use super::volume::{Change, Volume, VolumeResult};
 use crate::wire::dos::{access, attribute};
 use crate::wire::file::{CommitFile, CommitFileOld, CopiedBytes, FileSize, SetFileTime};

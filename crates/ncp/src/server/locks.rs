@@ -1,21 +1,16 @@
-//! Calls that lock byte ranges, and requests that wait (docs/protocols/ncp.md 3.3). A request that waits for a lock or
-//! a semaphore blocks no thread: its reply follows when the lock is granted or its timeout expires.
+//! Calls that lock byte ranges (docs/protocols/ncp.md 3.3).
 
 use std::time::Duration;
 
-use super::connection::Connection;
 use super::execute::Execution;
-use super::lock_tables::WaiterGuard;
 use super::open_files::ByteRange;
-use super::packet::Packet;
+use super::pending_lock::{LockGoal, PendingLock};
 use super::record_log::{LockTarget, LoggedRange};
-use super::semaphores::SemaphoreTicket;
 use super::volume::{Volume, VolumeResult};
-use super::{Environment, Peer, Server, answer, lock};
+use super::waiting_requests::WaiterGuard;
 use crate::wire::large::LockLarge;
 use crate::wire::lock::{ClearRecord, LockRecord, LockRecordNew, Range, ReleaseRecord, flag};
-use crate::wire::packet::{ClientHeader, ServerHeader};
-use crate::wire::{Codec, Completion, FileHandle, LockCall, ShortHandle, TransportKind};
+use crate::wire::{Completion, FileHandle, LockCall, ShortHandle};
 
 /// The longest wait: the largest number of ticks in 16 bits.
 const MAX_TICKS: u32 = u16::MAX as u32;
@@ -24,46 +19,6 @@ const MAX_TICKS: u32 = u16::MAX as u32;
 const MAX_WAITING: usize = 1000;
 /// Ticks per second (docs/protocols/ncp.md 3.3).
 const TICKS: u32 = 18;
-/// Pause before a busy connection is tried again.
-const BUSY: Duration = Duration::from_millis(10);
-
-/// What a request locks, or waits for.
-#[derive(Debug)]
-pub enum LockGoal {
-    /// Byte ranges, shared or not.
-    Records(LockTarget, bool),
-    /// A unit of a semaphore.
-    Semaphore(SemaphoreTicket),
-}
-
-impl LockGoal {
-    /// Tries to reach the goal; false when the request has to wait.
-    fn attempt(&self, connection: &mut Connection) -> VolumeResult<bool> {
-        match self {
-            Self::Records(target, shared) => connection.records.lock(*target, *shared),
-            Self::Semaphore(ticket) => Ok(ticket.take()),
-        }
-    }
-}
-
-/// A request that waits for a lock or a semaphore.
-#[derive(Debug)]
-pub struct PendingLock {
-    goal: LockGoal,
-    until: Duration,
-    /// Completion code of the reply when the timeout expires.
-    late: Completion,
-    /// The request, once its reply is deferred.
-    request: Option<DeferredRequest>,
-    _waiting: WaiterGuard,
-}
-
-/// A request whose reply is deferred.
-#[derive(Debug, Clone, Copy)]
-struct DeferredRequest {
-    header: ClientHeader,
-    transport: TransportKind,
-}
 
 /// A range to lock, as all lock calls state it.
 struct LockRequest {
@@ -140,7 +95,7 @@ impl<V: Volume> Execution<'_, V> {
     /// request that did not reach its goal.
     pub fn lock_or_wait(&mut self, goal: LockGoal, ticks: u32, late: Completion) -> VolumeResult<()> {
         let connection = &mut *self.connection;
-        if goal.attempt(connection)? {
+        if goal.attempt(&mut connection.records)? {
             return Ok(());
         }
         // A timeout of 0 means "do not wait" (docs/protocols/ncp.md 3.3).
@@ -160,65 +115,5 @@ impl<V: Volume> Execution<'_, V> {
         let place = self.connection.file(file)?.place;
         let bytes = ByteRange::new(start, length).ok_or(Completion::Failure)?;
         self.connection.records.release(place, u32::from_le_bytes(file.0), bytes, forget)
-    }
-}
-
-impl<V: Volume, W: Environment> Server<V, W> {
-    /// Tries to complete the waiting request of a client. Appends its reply if the lock is granted or its timeout has
-    /// expired; otherwise returns the time until which to wait for [`Environment::released`] before the next try.
-    /// Does nothing if the client has no waiting request.
-    pub fn resume(&self, peer: Peer, out: &mut Vec<u8>) -> Option<Duration> {
-        if self.shared.waiting.count() == 0 {
-            return None;
-        }
-        let known = lock(&self.connections).get(peer)?;
-        let now = self.environment.now();
-        // The connection executes another request, which may have cancelled the wait.
-        let Ok(mut connection) = known.connection.try_lock() else { return Some(now + BUSY) };
-        let wait = connection.wait.take()?;
-        let request = wait.request?;
-        let completion = match wait.goal.attempt(&mut connection) {
-            Ok(true) => Completion::Success,
-            Ok(false) if now < wait.until => {
-                let until = wait.until;
-                connection.wait = Some(wait);
-                return Some(until);
-            }
-            Ok(false) => wait.late,
-            Err(completion) => completion,
-        };
-        Self::answer_late(&mut connection, request, completion, out);
-        None
-    }
-
-    /// Keeps the request that waits for a lock, so that its reply can be sent later.
-    pub(super) fn defer_reply(connection: &mut Connection, packet: &Packet<'_>) -> bool {
-        let Some(wait) = &mut connection.wait else { return false };
-        wait.request = Some(DeferredRequest { header: packet.header, transport: packet.transport });
-        true
-    }
-
-    /// Cancels a wait, because the client has sent another request. On TCP, where replies must come in order, the
-    /// reply to the waiting request is sent first.
-    pub(super) fn cancel_wait(connection: &mut Connection, out: &mut Vec<u8>) {
-        let Some(wait) = connection.wait.take() else { return };
-        // On TCP each request gets exactly one reply, so the abandoned one is answered. A client on datagrams
-        // has given up waiting.
-        if let Some(request) = wait.request.filter(|request| request.transport == TransportKind::Tcp) {
-            Self::answer_late(connection, request, wait.late, out);
-        }
-    }
-
-    fn answer_late(
-        connection: &mut Connection,
-        request: DeferredRequest,
-        completion: Completion,
-        out: &mut Vec<u8>,
-    ) {
-        let DeferredRequest { header, transport } = request;
-        let start = out.len();
-        let header = ServerHeader::reply(&header, completion);
-        answer(transport, connection.signer.as_ref(), out, |out| ServerHeader::put(&header, out));
-        Self::store_reply(connection, transport, &out[start..]);
     }
 }

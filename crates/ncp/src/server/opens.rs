@@ -1,13 +1,13 @@
 //! Calls that open and create files, and create directories (docs/protocols/ncp.md 3.2, 3.4).
 
-use super::Shared;
-use super::connection::{OpenFile, VolumeNode};
+use super::connection::OpenFile;
 use super::entry_filter::EntryFilter;
 use super::execute::Execution;
 use super::names::{NameSpace, dos_name};
 use super::paths::ResolvedPath;
 use super::replies::{classic, named};
-use super::volume::{Change, Entry, STORED_ATTRIBUTES, Volume, VolumeResult};
+use super::shared::Shared;
+use super::volume::{Change, Entry, STORED_ATTRIBUTES, Volume, VolumeNode, VolumeResult};
 use crate::wire::dos::{access, attribute};
 use crate::wire::file::OpenedFile;
 use crate::wire::name_space::{OpenCreate, Opened, action, mode};

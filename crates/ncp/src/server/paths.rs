@@ -1,9 +1,9 @@
 //! Resolves paths of both kinds to a directory and a name in it; no path leads out of its volume.
 
-use super::Shared;
-use super::connection::{Connection, VolumeNode};
+use super::connection::Connection;
 use super::names::{NameSpace, dos_name, is_made};
-use super::volume::{Entry, Volume, VolumeResult};
+use super::shared::Shared;
+use super::volume::{Entry, Volume, VolumeNode, VolumeResult};
 use crate::wire::handle_path::base;
 use crate::wire::{Completion, HandlePath};
 

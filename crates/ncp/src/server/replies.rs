@@ -1,7 +1,7 @@
 //! Entries of directories as replies show them (docs/protocols/ncp.md 3.2, 3.4).
 
-use super::Shared;
 use super::names::NameSpace;
+use super::shared::Shared;
 use super::volume::{Entry, Volume, VolumeResult};
 use crate::wire::text::padded;
 use crate::wire::{Completion, FileEntry, NamedInfo, Pstr, ReturnMask};

@@ -1,12 +1,12 @@
 //! Calls that search directories (docs/protocols/ncp.md 3.2, 3.4).
 
-use super::Shared;
-use super::connection::{SearchPosition, VolumeNode};
+use super::connection::SearchPosition;
 use super::entry_filter::EntryFilter;
 use super::execute::Execution;
 use super::names::{NameSpace, Pattern};
 use super::replies::{classic, named};
-use super::volume::{Entry, Volume, VolumeResult};
+use super::shared::Shared;
+use super::volume::{Entry, Volume, VolumeNode, VolumeResult};
 use crate::wire::find::{BeginSearch, ContinueSearch, FoundFile, SearchBegun, SearchFile, SearchPlace};
 use crate::wire::name_space_search::{FoundNext, FoundSet, InitSearch, SearchNext, SearchSet, Sequence};
 use crate::wire::{Completion, FileEntry};

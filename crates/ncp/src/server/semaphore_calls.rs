@@ -1,7 +1,7 @@
 //! Calls of semaphores (docs/protocols/ncp.md 3.3).
 
 use super::execute::Execution;
-use super::locks::LockGoal;
+use super::pending_lock::LockGoal;
 use super::volume::{Volume, VolumeResult};
 use crate::wire::semaphore::{
     ClosedSemaphore, ExamineSemaphore, ExamineSemaphoreNew, ExaminedSemaphore, OpenSemaphore,

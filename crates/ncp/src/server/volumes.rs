@@ -1,7 +1,7 @@
 //! Calls on volumes, and their space and rights (docs/protocols/ncp.md 2.6).
 
-use super::Shared;
 use super::execute::Execution;
+use super::shared::Shared;
 use super::volume::{Volume, VolumeResult};
 use crate::wire::directory::DirectorySpace;
 use crate::wire::text::padded;
