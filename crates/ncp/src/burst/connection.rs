@@ -86,6 +86,11 @@ pub struct BurstConnection {
 }
 
 impl BurstConnection {
+    /// The end of a new burst connection, without pauses.
+    pub const fn new(local_id: u32, remote_id: u32, fragment_len: usize) -> Self {
+        Self { local_id, remote_id, fragment_len, gap: Duration::ZERO, sequence: 0 }
+    }
+
     /// Appends the packet of a fragment.
     pub fn put_fragment(
         &mut self,
@@ -106,7 +111,9 @@ impl BurstConnection {
     /// Appends a control packet: the missing ranges of burst `burst`, or `flags` alone.
     pub fn put_control(
         &mut self,
-        (flags, burst, acknowledged): (u8, u16, u16),
+        flags: u8,
+        burst: u16,
+        acknowledged: u16,
         missing: &[Missing],
         out: &mut Vec<u8>,
     ) -> Result<(), WireError> {
@@ -162,13 +169,7 @@ mod tests {
     #[test]
     fn packets_have_ids_and_sequence_numbers() {
         let gap = Duration::from_micros(500);
-        let mut connection = BurstConnection {
-            local_id: 0x1122_3344,
-            remote_id: 0x0100_f90f,
-            fragment_len: 1434,
-            gap,
-            sequence: 0,
-        };
+        let mut connection = BurstConnection { gap, ..BurstConnection::new(0x1122_3344, 0x0100_f90f, 1434) };
         let burst = OutgoingBurst { burst: 1, acknowledged: 0, bytes: vec![7; 3] };
         let mut out = Vec::new();
         connection.put_fragment(&burst, Fragment { offset: 0, len: 3, last: true }, &mut out).unwrap();
@@ -176,7 +177,7 @@ mod tests {
             "7777 10 02 11223344 0100f90f 00000000 00000005 0001 0000 00000003 00000000 0003 0000 070707";
         assert_eq!(out, hex(head));
         out.clear();
-        connection.put_control((0, 1, 2), &[Missing { offset: 1434, length: 1434 }], &mut out).unwrap();
+        connection.put_control(0, 1, 2, &[Missing { offset: 1434, length: 1434 }], &mut out).unwrap();
         let list = "7777 c0 02 11223344 0100f90f 00000001 00000005 0001 0002 00000000 00000000 0000 0001 0000059a 059a";
         assert_eq!(out, hex(list));
     }

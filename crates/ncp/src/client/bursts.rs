@@ -123,13 +123,8 @@ impl<C: Transport> Client<C> {
         let (send, receive) = accepted.limits.unwrap_or((limit, limit));
         let windows = windows(options.window, send, receive);
         let fragment_len = fragment_len(accepted.max_packet.min(packet), transport);
-        let connection = BurstConnection {
-            local_id: OWN,
-            remote_id: accepted.id,
-            fragment_len,
-            gap: options.gap,
-            sequence: 0,
-        };
+        let connection =
+            BurstConnection { gap: options.gap, ..BurstConnection::new(OWN, accepted.id, fragment_len) };
         let [reads, writes] = windows.map(|window| {
             RateControl::new(RateOptions {
                 fragment_len,
@@ -318,7 +313,7 @@ impl<C: Transport> Client<C> {
                         connection.put_fragment(&transfer.out, *fragment, out)
                     }
                     OutgoingPacket::MissingList(missing) => {
-                        connection.put_control((0, number, number), missing, out)
+                        connection.put_control(0, number, number, missing, out)
                     }
                 };
                 put.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
@@ -397,7 +392,7 @@ impl<C: Transport> Client<C> {
         transfer.note_round_trip(now, round_trip);
         if fields.flags & flag::SYSTEM != 0 {
             let again = transfer.out.missing_fragments(packet.missing(), connection.fragment_len);
-            transfer.note_missing(again.len(), fields.delay, (now, *round_trip), connection);
+            transfer.note_missing(again.len(), fields.delay, now, *round_trip, connection);
             self.counts.resent += u64::from(!again.is_empty());
             self.counts.lost_fragments += again.len() as u64;
             transfer.queue.extend(again.into_iter().map(OutgoingPacket::Fragment));
@@ -466,7 +461,8 @@ impl Transfer {
         &mut self,
         missing: usize,
         delay: u32,
-        (now, round_trip): (Duration, Option<Duration>),
+        now: Duration,
+        round_trip: Option<Duration>,
         connection: &BurstConnection,
     ) {
         let arrived = self.out.bytes.len().div_ceil(connection.fragment_len.max(1)).saturating_sub(missing);

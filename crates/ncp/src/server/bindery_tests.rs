@@ -2,13 +2,13 @@
 
 use super::tests::{Still, ask, login, options};
 use super::*;
-use crate::wire::Pstr;
 use crate::wire::bindery::*;
-use crate::wire::login::{FILE_SERVER, GetAccessLevel, GetObjectId, ObjectId};
+use crate::wire::login::{FILE_SERVER, GetAccessLevel, GetObjectId, ObjectId, USER};
 use crate::wire::server_info::{ConnectionUser, GetConnectionUser, GetConnectionUserOld, GetServerInfo};
 use crate::wire::server_info::{DateAndTime, ServerInfo};
 use crate::wire::tests::hex;
 use crate::wire::text::unpadded;
+use crate::wire::{Codec, Completion, Pstr, Request, TransportKind};
 
 fn accounts() -> Vec<User> {
     let mut bench = User::new("bench", 0x0001_0002, "benchpw");

@@ -4,13 +4,16 @@
 use std::time::Duration;
 
 use super::connection::Connection;
-use super::files;
+use super::datagrams::Datagrams;
+use super::execute::Execution;
+use super::mutex::lock;
+use super::options::Environment;
+use super::peer::Peer;
+use super::server_burst::ServerBurst;
+use super::service::Server;
+use super::shared::Shared;
 use super::volume::{Volume, VolumeResult};
-use super::{Environment, Peer, Server, Shared, lock};
-use crate::burst::{
-    ArrivalSpacing, BurstConnection, CALL_LEN, Fragment, MAX_BURST, MAX_GAP, OutgoingBurst, Reassembly,
-    fragment_len,
-};
+use crate::burst::{BurstConnection, CALL_LEN, MAX_BURST, MAX_GAP, OutgoingBurst, fragment_len};
 use crate::wire::TransportKind;
 use crate::wire::burst::{BurstCall, BurstPacket, BurstReadReply, BurstWriteReply, READ, WRITE, flag};
 use crate::wire::negotiate::{AcceptedBurst, OfferBurst};
@@ -27,97 +30,25 @@ const REPLY_LEN: usize = 8;
 /// The largest packet of a burst.
 const MAX_PACKET: u32 = 9000;
 
-/// Datagrams to one client in order, and the pause between them.
-#[derive(Debug, Clone, Default)]
-pub struct Datagrams {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-    /// Pause between two datagrams.
-    pub gap: Duration,
-}
-
-impl Datagrams {
-    /// An empty list.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Removes all datagrams but keeps the allocation.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-        self.gap = Duration::ZERO;
-    }
-
-    /// True when the list is empty.
-    pub const fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
-    /// The datagrams in order.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end])
-    }
-
-    /// Appends the bytes that `put` writes as one datagram; nothing if it writes none.
-    fn push(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
-        put(&mut self.bytes);
-        if self.bytes.len() > self.ends.last().copied().unwrap_or(0) {
-            self.ends.push(self.bytes.len());
+impl<V: Volume> Execution<'_, V> {
+    /// 0x65 (docs/protocols/ncp.md 4.1). Bursts need datagrams without signatures.
+    pub fn offer_burst(&mut self, offer: OfferBurst) -> VolumeResult<()> {
+        // The client then continues with ordinary calls (docs/protocols/ncp.md 4.1). A signature has no place
+        // in a burst packet.
+        if self.transport == TransportKind::Tcp || self.connection.signer.is_some() {
+            return Err(Completion::UnknownFunction);
         }
+        // Clamped at both ends: the client's number determines how many packets a reply has.
+        let largest = u32::from(self.shared.options.max_packet);
+        let max_packet = offer.max_packet.clamp(256, MAX_PACKET.min(largest));
+        // The id contains the connection number, so that no two clients have the same.
+        let id = 0x0100_0000 | u32::from(self.connection.number);
+        self.connection.burst =
+            Some(ServerBurst::new(id, offer.id, fragment_len(max_packet, self.transport)));
+        let limit = |requested: u32| requested.min(MAX_BURST as u32);
+        let limits = Some((limit(offer.max_receive), limit(offer.max_send)));
+        self.reply(&AcceptedBurst { id, max_packet, limits })
     }
-}
-
-/// The burst side of a connection: its burst connection, the last reply and the burst in progress.
-#[derive(Debug)]
-pub struct ServerBurst {
-    connection: BurstConnection,
-    /// The reply to the last burst; its burst number is the number of the last executed burst.
-    last: Option<OutgoingBurst>,
-    /// The number and the reassembly of an incomplete burst.
-    incoming: Option<(u16, Reassembly)>,
-    /// The pause between packets that the client requests.
-    pace: Duration,
-    /// Arrivals of the fragments of the burst in progress, from which the client learns the pace of the path.
-    spacing: ArrivalSpacing,
-}
-
-/// 0x65 (docs/protocols/ncp.md 4.1). Bursts need datagrams without signatures.
-pub fn offer(
-    connection: &mut Connection,
-    (transport, largest): (TransportKind, u32),
-    offer: OfferBurst,
-    out: &mut Vec<u8>,
-) -> VolumeResult<()> {
-    // The client then continues with ordinary calls (docs/protocols/ncp.md 4.1). A signature has no place
-    // in a burst packet.
-    if transport == TransportKind::Tcp || connection.signer.is_some() {
-        return Err(Completion::UnknownFunction);
-    }
-    // Clamped at both ends: the client's number determines how many packets a reply has.
-    let max_packet = offer.max_packet.clamp(256, MAX_PACKET.min(largest));
-    // The id contains the connection number, so that no two clients have the same.
-    let own = 0x0100_0000 | u32::from(connection.number);
-    let fragment_len = fragment_len(max_packet, transport);
-    let burst = BurstConnection {
-        local_id: own,
-        remote_id: offer.id,
-        fragment_len,
-        gap: Duration::ZERO,
-        sequence: 0,
-    };
-    connection.burst = Some(ServerBurst {
-        connection: burst,
-        last: None,
-        incoming: None,
-        pace: Duration::ZERO,
-        spacing: ArrivalSpacing::default(),
-    });
-    let limit = |requested: u32| requested.min(MAX_BURST as u32);
-    let limits = Some((limit(offer.max_receive), limit(offer.max_send)));
-    AcceptedBurst::put(&AcceptedBurst { id: own, max_packet, limits }, out);
-    Ok(())
 }
 
 impl<V: Volume, W: Environment> Server<V, W> {
@@ -148,20 +79,13 @@ impl<V: Volume, W: Environment> Server<V, W> {
         let now = self.environment.now();
         known.note_activity(now);
         let Ok(mut connection) = known.connection.try_lock() else {
-            let own = packet.fields.destination;
-            let other = packet.fields.source;
-            let mut connection = BurstConnection {
-                local_id: own,
-                remote_id: other,
-                fragment_len: 0,
-                gap: Duration::ZERO,
-                sequence: 0,
-            };
+            let fields = packet.fields;
+            let mut connection = BurstConnection::new(fields.destination, fields.source, 0);
             // A request of this client is executing. Waiting for its lock would block the thread that receives
-            // for all clients.
-            let busy = (flag::BUSY, packet.fields.burst, packet.fields.burst);
-            // An empty list always fits.
-            out.push(|out| connection.put_control(busy, &[], out).unwrap_or_default());
+            // for all clients. An empty list always fits.
+            out.push(|out| {
+                connection.put_control(flag::BUSY, fields.burst, fields.burst, &[], out).unwrap_or_default();
+            });
             return PendingWork::Done;
         };
         let welcome = connection.user.is_some();
@@ -218,91 +142,6 @@ pub enum PendingWork {
     Burst,
 }
 
-impl ServerBurst {
-    /// Bytes that a packet would make it keep.
-    fn further_bytes(&self, packet: &BurstPacket<'_>) -> usize {
-        let known = self.incoming.as_ref().is_some_and(|(number, _)| *number == packet.fields.burst);
-        if known { 0 } else { (packet.fields.total as usize).min(MAX_BURST) }
-    }
-
-    /// Bytes of the burst that is incomplete and of the last reply.
-    pub fn bytes(&self) -> usize {
-        let incoming = self.incoming.as_ref().map_or(0, |(_, burst)| burst.total());
-        let last = self.last.as_ref().map_or(0, |last| last.bytes.len());
-        2 * size_of::<Self>() + incoming + last
-    }
-
-    /// Processes a packet; true when it completes a burst.
-    fn take(&mut self, packet: &BurstPacket<'_>, now: Duration, out: &mut Datagrams) -> bool {
-        let fields = packet.fields;
-        let number = packet.fields.burst;
-        let answered = self.last.as_ref().is_some_and(|last| last.burst == number);
-        if fields.flags & flag::ABORT != 0 {
-            self.incoming = None;
-        } else if fields.flags & flag::SYSTEM != 0 {
-            if let Some(last) = self.last.as_ref().filter(|_| answered) {
-                let fragments = last.missing_fragments(packet.missing(), self.connection.fragment_len);
-                self.send(&fragments, out);
-            }
-        } else if answered {
-            // The client retransmits because the reply was lost. Only the last fragment triggers the reply, so that
-            // late duplicates of other fragments do not.
-            if let Some(last) = self.last.as_ref().filter(|_| fields.flags & flag::END_OF_BURST != 0) {
-                let fragments = last.fragments(self.connection.fragment_len);
-                self.send(&fragments, out);
-            }
-        } else if self.last.as_ref().is_none_or(|last| last.burst.wrapping_add(1) == number) {
-            return self.collect(packet, now, out);
-        }
-        false
-    }
-
-    /// Adds a fragment of the next burst; true when the burst is complete.
-    fn collect(&mut self, packet: &BurstPacket<'_>, now: Duration, out: &mut Datagrams) -> bool {
-        let fields = packet.fields;
-        let number = packet.fields.burst;
-        let total = fields.total as usize;
-        // The length is the client's word and sizes a buffer, so it is checked before anything is allocated.
-        if !(CALL_LEN..=MAX_BURST).contains(&total) {
-            return false;
-        }
-        if !self.incoming.as_ref().is_some_and(|(known, burst)| *known == number && burst.total() == total) {
-            self.incoming = Some((number, Reassembly::new(total)));
-            self.spacing = ArrivalSpacing::default();
-        }
-        self.spacing.note(now);
-        let Some((_, burst)) = &mut self.incoming else { return false };
-        burst.add(fields.offset as usize, packet.data());
-        let complete = burst.is_complete();
-        let ends = fields.flags & flag::END_OF_BURST != 0;
-        // The answer states the gap that its receiver measured (docs/protocols/ncp.md 4.5); that of a single packet is
-        // the client's own.
-        if (complete || ends)
-            && let Some(measured) = self.spacing.median()
-        {
-            self.connection.gap = measured;
-        }
-        if complete {
-            return true;
-        }
-        if ends {
-            let holes = burst.holes();
-            let about = (0, number, number);
-            // The list is limited to what one packet holds.
-            out.push(|out| self.connection.put_control(about, &holes, out).unwrap_or_default());
-        }
-        false
-    }
-
-    fn send(&mut self, fragments: &[Fragment], out: &mut Datagrams) {
-        let Some(last) = &self.last else { return };
-        for fragment in fragments {
-            // A fragment always fits into its packet.
-            out.push(|out| self.connection.put_fragment(last, *fragment, out).unwrap_or_default());
-        }
-    }
-}
-
 /// Executes a complete burst; returns the contents of the reply.
 fn execute<V: Volume>(shared: &Shared<V>, connection: &Connection, burst: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
@@ -311,18 +150,16 @@ fn execute<V: Volume>(shared: &Shared<V>, connection: &Connection, burst: &[u8])
         READ => {
             let max_len = (MAX_BURST - CALL_LEN) as u32;
             BurstReadReply::put(&BurstReadReply { result: DONE, length: 0 }, &mut out);
-            let range = (u64::from(call.offset), call.length.min(max_len) as usize);
-            let read = files::read_into(shared, connection, call.file, range, &mut out);
-            let length = out.len().saturating_sub(REPLY_LEN) as u32;
-            let result = match read {
-                Ok(()) if length == 0 && call.length > 0 => NO_DATA,
-                Ok(()) => DONE,
-                Err(_) => IO_ERROR,
+            let count = call.length.min(max_len) as usize;
+            let read = shared.read_into(connection, call.file, call.offset.into(), count, &mut out);
+            let (result, length) = match read {
+                Ok(0) if call.length > 0 => (NO_DATA, 0),
+                Ok(length) => (DONE, length as u32),
+                Err(_) => (IO_ERROR, 0),
             };
             // A failed read must not send the bytes that were read before the failure.
-            out.truncate(if result == DONE { out.len() } else { REPLY_LEN });
+            out.truncate(REPLY_LEN + length as usize);
             let mut head = Vec::new();
-            let length = if result == DONE { length } else { 0 };
             BurstReadReply::put(&BurstReadReply { result, length }, &mut head);
             out[..REPLY_LEN].copy_from_slice(&head);
         }
@@ -331,8 +168,7 @@ fn execute<V: Volume>(shared: &Shared<V>, connection: &Connection, burst: &[u8])
             // The call states the length and the burst has one: where they differ, nothing is written rather
             // than a part.
             let whole = data.len() == call.length as usize && !data.is_empty();
-            let written =
-                whole && files::write(shared, connection, call.file, (u64::from(call.offset), data)).is_ok();
+            let written = whole && shared.write(connection, call.file, call.offset.into(), data).is_ok();
             let result = if written { DONE } else { WRITE_ERROR };
             BurstWriteReply::put(&BurstWriteReply { result }, &mut out);
         }

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::bursts::ServerBurst;
 use super::connection_table::ConnectionSlot;
-use super::lock_tables::{LockTables, WaitingRequests};
-use super::locks::PendingLock;
-use super::login_throttle::LoginSource;
+use super::lock_tables::LockTables;
+use super::peer::LoginSource;
+use super::pending_lock::PendingLock;
 use super::record_log::RecordLog;
 use super::semaphores::SemaphoreHandles;
+use super::server_burst::ServerBurst;
 use super::state_budget::{ENTRY_BYTES, StateCharge};
-use super::volume::Node;
+use super::volume::VolumeNode;
+use super::waiting_requests::WaitingRequests;
 use crate::security::signature::Signer;
 use crate::wire::dos::access;
 use crate::wire::negotiate::Security;
@@ -30,15 +31,6 @@ const CONNECTION_BYTES: usize = size_of::<ConnectionSlot>() + 4 * ENTRY_BYTES;
 const FILE_BYTES: usize = size_of::<OpenFile>() + 256;
 /// Data bytes per call before negotiation (docs/protocols/ncp.md 2.2).
 const DEFAULT_BUFFER: u16 = 512;
-
-/// A file or directory on a volume.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct VolumeNode {
-    /// Volume number.
-    pub volume: u8,
-    /// Node within the volume.
-    pub node: Node,
-}
 
 /// An open file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

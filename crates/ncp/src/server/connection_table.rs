@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::connection::Connection;
-use super::lock;
 use super::lock_tables::LockTables;
-use super::options::{Peer, Watchdog};
+use super::mutex::lock;
+use super::options::Watchdog;
+use super::peer::Peer;
 use crate::wire::TransportKind;
 use crate::wire::packet::NO_CONNECTION;
 use crate::wire::server_info::DateAndTime;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::tests::options;
 use super::*;
+use crate::wire::TransportKind;
 use crate::wire::server_info::DateAndTime;
 use crate::wire::tests::hex;
 

@@ -1,12 +1,11 @@
 //! Delays after failed logins.
 
 use std::collections::HashMap;
-use std::fmt;
-use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
-use super::options::Peer;
+use super::mutex::lock;
+use super::peer::LoginSource;
 
 /// Failures of a name from one address that have no consequence: people mistype.
 const FREE_ATTEMPTS: u32 = 3;
@@ -22,41 +21,6 @@ const MEMORY: Duration = Duration::from_secs(900);
 const MAX_ENTRIES: usize = 4096;
 /// Bytes of a name that are kept.
 const MAX_NAME: usize = 48;
-
-/// The machine that a client is on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LoginSource {
-    /// A transport without addresses, of simulations. Nothing is delayed there.
-    Unknown,
-    /// An IP address.
-    Ip(IpAddr),
-    /// Network and node of IPX.
-    Ipx(u32, [u8; 6]),
-}
-
-impl From<Peer> for LoginSource {
-    fn from(peer: Peer) -> Self {
-        match peer {
-            Peer::Stream(_) => Self::Unknown,
-            Peer::AddressedStream(_, address) => Self::Ip(address),
-            Peer::Ip(address) => Self::Ip(address.ip().to_canonical()),
-            Peer::Ipx(address) => Self::Ipx(address.network, address.node),
-        }
-    }
-}
-
-impl fmt::Display for LoginSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown => f.write_str("an unknown address"),
-            Self::Ip(address) => write!(f, "{address}"),
-            Self::Ipx(network, node) => {
-                write!(f, "{network:08x}:")?;
-                node.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-            }
-        }
-    }
-}
 
 /// The failed logins of a server by address and name, and by address alone.
 ///
@@ -85,13 +49,13 @@ fn keys(source: LoginSource, name: &[u8]) -> [(Key, u32); 2] {
 impl LoginThrottle {
     /// True while logins of this address and name are rejected.
     pub fn is_delayed(&self, source: LoginSource, name: &[u8], now: Duration) -> bool {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock(&self.0);
         keys(source, name).iter().any(|(key, _)| known.get(key).is_some_and(|failures| now < failures.until))
     }
 
     /// Notes that a login was rejected; returns true for the first one of a delay.
     pub fn note_rejection(&self, source: LoginSource, name: &[u8], now: Duration) -> bool {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         let mut first = false;
         for (key, _) in keys(source, name) {
             if let Some(failures) = known.get_mut(&key).filter(|failures| now < failures.until) {
@@ -107,7 +71,7 @@ impl LoginThrottle {
         if source == LoginSource::Unknown {
             return;
         }
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         for (key, free) in keys(source, name) {
             if known.len() >= MAX_ENTRIES && !known.contains_key(&key) {
                 known.retain(|_, failures| now < failures.last + MEMORY);
@@ -138,7 +102,7 @@ impl LoginThrottle {
 
     /// Forgets the failures of an address and name after a successful login.
     pub fn note_success(&self, source: LoginSource, name: &[u8]) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         let [(key, _), _] = keys(source, name);
         known.remove(&key);
     }
@@ -146,6 +110,8 @@ impl LoginThrottle {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use super::*;
 
     fn source(last: u8) -> LoginSource {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use super::lock;
+use super::mutex::lock;
 use super::volume::{Change, Entry, Node, Space, Volume, VolumeResult};
 use crate::wire::{Completion, DosTime};
 

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::connection::VolumeNode;
-use super::lock;
-use super::lock_tables::WaitingRequests;
+use super::mutex::lock;
 use super::state_budget::StateBudget;
-use super::volume::VolumeResult;
+use super::volume::{VolumeNode, VolumeResult};
+use super::waiting_requests::WaitingRequests;
 use crate::wire::Completion;
 use crate::wire::dos::access;
 

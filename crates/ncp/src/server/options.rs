@@ -1,9 +1,8 @@
 //! Options and users of a server, and the interface to its environment.
 
-use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use super::login_throttle::LoginSource;
+use super::peer::LoginSource;
 use super::state_budget::StateBudget;
 use crate::security::level::Level;
 use crate::security::password::{self, PasswordHash};
@@ -124,17 +123,4 @@ pub struct Options {
     pub clear_passwords: bool,
     /// Watchdog of silent clients.
     pub watchdog: Watchdog,
-}
-
-/// The origin of a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Peer {
-    /// A stream in a simulation, by a number that the front end assigns. Failed logins delay nothing there.
-    Stream(u64),
-    /// A stream with the address of its client.
-    AddressedStream(u64, IpAddr),
-    /// An IP address.
-    Ip(SocketAddr),
-    /// An IPX address.
-    Ipx(Address),
 }

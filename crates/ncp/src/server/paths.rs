@@ -1,9 +1,9 @@
 //! Resolves paths of both kinds to a directory and a name in it; no path leads out of its volume.
 
-use super::connection::{Connection, VolumeNode};
+use super::connection::Connection;
 use super::names::{NameSpace, dos_name, is_made};
-use super::volume::{Entry, Volume, VolumeResult};
-use super::{Shared, volumes};
+use super::shared::Shared;
+use super::volume::{Entry, Volume, VolumeNode, VolumeResult};
 use crate::wire::handle_path::base;
 use crate::wire::{Completion, HandlePath};
 
@@ -31,6 +31,13 @@ impl ResolvedPath {
 }
 
 impl<V: Volume> Shared<V> {
+    /// The root of a volume by name.
+    pub fn root(&self, name: &[u8]) -> VolumeResult<VolumeNode> {
+        let number = self.volumes.iter().position(|(known, _)| known.eq_ignore_ascii_case(name));
+        let volume = number.and_then(|number| u8::try_from(number).ok()).ok_or(Completion::NoSuchVolume)?;
+        Ok(VolumeNode { volume, node: self.volume(volume)?.root() })
+    }
+
     /// The name space of an id, if the volume has it.
     pub fn name_space(&self, volume: u8, id: u8) -> VolumeResult<NameSpace> {
         let space = NameSpace::of(id)?;
@@ -50,7 +57,7 @@ impl<V: Volume> Shared<V> {
         path: &'p [u8],
     ) -> VolumeResult<(VolumeNode, &'p [u8])> {
         let (start, rest) = match path.iter().position(|byte| *byte == b':') {
-            Some(colon) => (volumes::root(self, &path[..colon])?, &path[colon + 1..]),
+            Some(colon) => (self.root(&path[..colon])?, &path[colon + 1..]),
             None => (connection.handle(handle)?, path),
         };
         let separator = |byte: &u8| *byte == b'\\' || *byte == b'/';
@@ -87,7 +94,7 @@ impl<V: Volume> Shared<V> {
         let start = match path.start.flag {
             base::NONE => {
                 let volume = names.next().ok_or(Completion::InvalidPath)?;
-                volumes::root(self, volume.strip_suffix(b":").unwrap_or(volume))?
+                self.root(volume.strip_suffix(b":").unwrap_or(volume))?
             }
             base::HANDLE => connection
                 .handle(u8::try_from(path.start.base).map_err(|_| Completion::BadDirectoryHandle)?)?,
@@ -140,8 +147,7 @@ impl<V: Volume> Shared<V> {
             node = parent;
         }
         names.reverse();
-        let (name, _) = &self.volumes[usize::from(directory.volume)];
-        Ok([&name[..], b":", &names.join(&b'/')[..]].concat())
+        Ok([self.volume_name(directory.volume), b":", &names.join(&b'/')[..]].concat())
     }
 
     fn walk<'n>(

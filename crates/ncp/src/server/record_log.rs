@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::connection::VolumeNode;
 use super::open_files::{ByteRange, OpenFileTable, OwnerId, RecordLock};
 use super::state_budget::StateCharge;
-use super::volume::VolumeResult;
+use super::volume::{VolumeNode, VolumeResult};
 use crate::wire::Completion;
 
 /// The largest number of logged ranges of a connection.

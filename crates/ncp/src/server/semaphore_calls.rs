@@ -1,59 +1,45 @@
 //! Calls of semaphores (docs/protocols/ncp.md 3.3).
 
-use super::connection::Connection;
-use super::execute::CallContext;
-use super::locks::{self, LockGoal, lock_or_wait};
-use super::volume::VolumeResult;
-use crate::wire::semaphore::{ClosedSemaphore, ExaminedSemaphore, OpenedSemaphore};
-use crate::wire::{Codec, Completion, Request};
+use super::execute::Execution;
+use super::pending_lock::LockGoal;
+use super::volume::{Volume, VolumeResult};
+use crate::wire::semaphore::{
+    ClosedSemaphore, ExamineSemaphore, ExamineSemaphoreNew, ExaminedSemaphore, OpenSemaphore,
+    OpenSemaphoreNew, OpenedSemaphore, SignalSemaphore, SignalSemaphoreNew, WaitOnSemaphore,
+    WaitOnSemaphoreNew,
+};
+use crate::wire::{Completion, SemaphoreCall};
 
-/// Executes the calls of semaphores. The newer ones have the same completion codes, and only the close another reply.
-pub fn execute(
-    connection: &mut Connection,
-    context: &CallContext<'_>,
-    request: &Request<'_>,
-    out: &mut Vec<u8>,
-) -> VolumeResult<()> {
-    match request {
-        Request::OpenSemaphore(call) => open_semaphore(connection, context, (&call.name, call.value), out),
-        Request::OpenSemaphoreNew(call) => open_semaphore(connection, context, (&call.name, call.value), out),
-        Request::ExamineSemaphore(call) => examine(connection, call.handle, out),
-        Request::ExamineSemaphoreNew(call) => examine(connection, call.handle, out),
-        Request::WaitOnSemaphore(call) => wait(connection, context, call.handle, call.timeout),
-        Request::WaitOnSemaphoreNew(call) => wait(connection, context, call.handle, call.timeout),
-        Request::SignalSemaphore(call) => connection.semaphores.signal(call.handle),
-        Request::SignalSemaphoreNew(call) => connection.semaphores.signal(call.handle),
-        Request::CloseSemaphore(call) => connection.semaphores.close(call.handle).map(drop),
-        Request::CloseSemaphoreNew(call) => {
-            let opens = connection.semaphores.close(call.handle)?;
-            ClosedSemaphore::put(&ClosedSemaphore { opens, shares: opens }, out);
-            Ok(())
+impl<V: Volume> Execution<'_, V> {
+    /// Calls of semaphores. The newer ones have the same completion codes, and only the close another reply.
+    pub fn semaphore_call(&mut self, call: &SemaphoreCall<'_>) -> VolumeResult<()> {
+        let semaphores = &mut self.connection.semaphores;
+        match *call {
+            SemaphoreCall::OpenSemaphore(OpenSemaphore { value, name })
+            | SemaphoreCall::OpenSemaphoreNew(OpenSemaphoreNew { value, name }) => {
+                let (handle, opens) = semaphores.open(&name, value, self.task)?;
+                self.reply(&OpenedSemaphore { handle, opens })
+            }
+            SemaphoreCall::ExamineSemaphore(ExamineSemaphore { handle })
+            | SemaphoreCall::ExamineSemaphoreNew(ExamineSemaphoreNew { handle }) => {
+                let (value, opens) = semaphores.examine(handle)?;
+                self.reply(&ExaminedSemaphore { value, opens })
+            }
+            SemaphoreCall::WaitOnSemaphore(WaitOnSemaphore { handle, timeout })
+            | SemaphoreCall::WaitOnSemaphoreNew(WaitOnSemaphoreNew { handle, timeout }) => {
+                if semaphores.take(handle)? {
+                    return Ok(());
+                }
+                let goal = LockGoal::Semaphore(semaphores.enqueue(handle)?);
+                self.lock_or_wait(goal, timeout.into(), Completion::LockTimeout)
+            }
+            SemaphoreCall::SignalSemaphore(SignalSemaphore { handle })
+            | SemaphoreCall::SignalSemaphoreNew(SignalSemaphoreNew { handle }) => semaphores.signal(handle),
+            SemaphoreCall::CloseSemaphore(call) => semaphores.close(call.handle).map(drop),
+            SemaphoreCall::CloseSemaphoreNew(call) => {
+                let opens = semaphores.close(call.handle)?;
+                self.reply(&ClosedSemaphore { opens, shares: opens })
+            }
         }
-        _ => locks::execute(connection, context, request),
     }
-}
-
-fn open_semaphore(
-    connection: &mut Connection,
-    context: &CallContext<'_>,
-    (name, value): (&[u8], u8),
-    out: &mut Vec<u8>,
-) -> VolumeResult<()> {
-    let (handle, opens) = connection.semaphores.open(name, value, context.task)?;
-    OpenedSemaphore::put(&OpenedSemaphore { handle, opens }, out);
-    Ok(())
-}
-
-fn examine(connection: &Connection, handle: u32, out: &mut Vec<u8>) -> VolumeResult<()> {
-    let (value, opens) = connection.semaphores.examine(handle)?;
-    ExaminedSemaphore::put(&ExaminedSemaphore { value, opens }, out);
-    Ok(())
-}
-
-fn wait(connection: &mut Connection, context: &CallContext<'_>, handle: u32, ticks: u16) -> VolumeResult<()> {
-    if connection.semaphores.take(handle)? {
-        return Ok(());
-    }
-    let goal = LockGoal::Semaphore(connection.semaphores.enqueue(handle)?);
-    lock_or_wait(connection, context, goal, (u32::from(ticks), Completion::LockTimeout))
 }

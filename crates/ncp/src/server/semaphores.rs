@@ -3,10 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use super::lock;
-use super::lock_tables::WaitingRequests;
+use super::mutex::lock;
 use super::state_budget::{ENTRY_BYTES, StateBudget, StateCharge};
 use super::volume::VolumeResult;
+use super::waiting_requests::WaitingRequests;
 use crate::wire::Completion;
 
 /// The largest number of opens of a connection.

@@ -1,6 +1,6 @@
 //! The server against captured packets, retransmissions, unknown clients and garbage.
 
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::security::level::Level;
 use crate::security::signature::Signer;
+use crate::wire::TransportKind;
 use crate::wire::ipx::Address;
 use crate::wire::server_info::DateAndTime;
 use crate::wire::tests::hex;

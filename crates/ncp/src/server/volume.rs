@@ -6,6 +6,15 @@ use crate::wire::{Completion, DosTime, Info};
 /// Number of a file or directory within its volume; it is stable while the file exists.
 pub type Node = u32;
 
+/// A file or directory on a volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct VolumeNode {
+    /// Volume number.
+    pub volume: u8,
+    /// Node within the volume.
+    pub node: Node,
+}
+
 /// Result of a volume operation; the error is the completion code of the reply.
 pub type VolumeResult<T> = Result<T, Completion>;
 

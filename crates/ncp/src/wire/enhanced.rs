@@ -102,8 +102,8 @@ fn components((kind, count): Kind, reader: &mut Reader<'_>, call: &mut Vec<u8>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Request;
     use crate::wire::handle_path::PathStart;
+    use crate::wire::{NameSpaceCall, Request};
 
     const PATH: &[u8] = b"\x02\0\0\0\0\0\x01\0\0\0\0\0\x02\x08\0STUDENTS\x03\0A.B";
 
@@ -116,14 +116,18 @@ mod tests {
     fn opens_and_searches_of_a_capture_are_those_of_0x57() {
         let head = [4, 0xa1, 0x26, 0, 0xac, 0x15, 0, 0x84, 0, 0, 0, 0, 1, 0];
         let body = as_name_space_call(&call(32, &head, PATH)).unwrap();
-        let Ok(Request::OpenCreate(open)) = Request::decode(&body) else { panic!("{body:?}") };
+        let Ok(Request::NameSpace(NameSpaceCall::OpenCreate(open))) = Request::decode(&body) else {
+            panic!("{body:?}")
+        };
         assert_eq!((open.mode, open.mask.0, open.extended, open.access), (0xa1, 0x15ac, 0x8400, 1));
         assert_eq!(open.path.start, PathStart::handle(2));
         assert_eq!(open.path.components.iter().collect::<Vec<_>>(), [&b"STUDENTS"[..], b"A.B"]);
 
         let search = b"\x04\0\x26\0\xaf\x05\x02\x80\x02\x34\x4f\x04\0\xff\xff\xff\xff\x01\x05\0a.url";
         let body = as_name_space_call(&call(3, search, &[])).unwrap();
-        let Ok(Request::SearchNext(next)) = Request::decode(&body) else { panic!("{body:?}") };
+        let Ok(Request::NameSpace(NameSpaceCall::SearchNext(next))) = Request::decode(&body) else {
+            panic!("{body:?}")
+        };
         assert_eq!((next.sequence.directory, next.sequence.entry), (0x44f34, u32::MAX));
         assert_eq!(next.pattern.bytes(), b"a.url");
     }
@@ -132,13 +136,17 @@ mod tests {
     fn every_call_keeps_its_fields() {
         let with_stream = [4, 0, 0xa1, 0, 0x26, 0, 0, 0, 0xac, 0x15, 0, 0x84, 0, 0, 0, 0, 1, 0];
         let body = as_name_space_call(&call(33, &with_stream, PATH)).unwrap();
-        let Ok(Request::OpenCreate(open)) = Request::decode(&body) else { panic!("{body:?}") };
+        let Ok(Request::NameSpace(NameSpaceCall::OpenCreate(open))) = Request::decode(&body) else {
+            panic!("{body:?}")
+        };
         assert_eq!((open.space, open.mode, open.search, open.mask.0), (4, 0xa1, 0x26, 0x15ac));
         assert_eq!((open.extended, open.access, open.path.components.len()), (0x8400, 1, 2));
 
         let both = [&PATH[..13], &PATH[..13], &PATH[13..], &PATH[13..]].concat();
         let body = as_name_space_call(&call(4, &[4, 1, 6, 0], &both)).unwrap();
-        let Ok(Request::Rename(rename)) = Request::decode(&body) else { panic!("{body:?}") };
+        let Ok(Request::NameSpace(NameSpaceCall::Rename(rename))) = Request::decode(&body) else {
+            panic!("{body:?}")
+        };
         assert_eq!((rename.search, rename.paths.to.start), (6, PathStart::handle(2)));
         assert_eq!(rename.paths.to.components.iter().last(), Some(&b"A.B"[..]));
 
@@ -152,7 +160,9 @@ mod tests {
         }
         let set = [&[0; 19][..], b"\0\x01*"].concat();
         let body = as_name_space_call(&call(40, &set, &[])).unwrap();
-        let Ok(Request::SearchSet(next)) = Request::decode(&body) else { panic!("{body:?}") };
+        let Ok(Request::NameSpace(NameSpaceCall::SearchSet(next))) = Request::decode(&body) else {
+            panic!("{body:?}")
+        };
         assert_eq!(next.pattern.bytes(), b"*", "lengths of ASCII names have one byte");
     }
 

@@ -55,7 +55,10 @@ pub use function::{Family, Function};
 pub use handle::{FileHandle, Payload, ReadReply, ShortHandle};
 pub use handle_path::{HandlePath, PathPair};
 pub use info::{Info, NamedInfo, ReturnMask};
-pub use request::Request;
+pub use request::{
+    BinderyCall, ConnectionCall, DirectoryCall, FileCall, LockCall, NameSpaceCall, PathCall, Request,
+    SemaphoreCall, VolumeCall,
+};
 pub use short_name::short_name;
 pub use text::Pstr;
 pub use transport::TransportKind;

@@ -5,7 +5,7 @@ use sharebench_ncp::wire::burst::{
 };
 use sharebench_ncp::wire::ipx::{IpxPacket, packet_type};
 use sharebench_ncp::wire::packet::{BURST, CLIENT_HEADER_LEN};
-use sharebench_ncp::wire::{Codec, Request, ShortHandle};
+use sharebench_ncp::wire::{Codec, FileCall, Request, ShortHandle};
 
 /// Frame number and packet of all bursts; each encodes to the same bytes again.
 fn bursts(capture: &[crate::Packet]) -> Vec<(usize, BurstPacket<'_>)> {
@@ -36,7 +36,7 @@ fn written(capture: &[crate::Packet], file: ShortHandle) -> Vec<u8> {
     for packet in capture {
         let datagram = IpxPacket::decode(&packet.bytes).unwrap();
         let Some(body) = datagram.payload.strip_prefix(&[0x22, 0x22]) else { continue };
-        if let Ok(Request::WriteFile(write)) = Request::decode(&body[CLIENT_HEADER_LEN - 2..])
+        if let Ok(Request::File(FileCall::WriteFile(write))) = Request::decode(&body[CLIENT_HEADER_LEN - 2..])
             && write.file.short() == file
         {
             assert_eq!(write.offset as usize, content.len());

@@ -11,7 +11,7 @@ use sharebench_ncp::wire::packet::{
     CLIENT_HEADER_LEN, ClientHeader, ClientKind, SERVER_HEADER_LEN, ServerHeader,
 };
 use sharebench_ncp::wire::tcp::{REQUEST_HEADER_LEN, TcpReply, TcpRequest};
-use sharebench_ncp::wire::{Codec, Function, Request};
+use sharebench_ncp::wire::{BinderyCall, Codec, ConnectionCall, Function, Request};
 
 use crate::pcap::{Packet, Transport};
 use crate::replies;
@@ -82,7 +82,7 @@ impl Exchange {
     }
 
     fn check_login(&mut self, request: &Request<'_>, frame: usize, counts: &mut Counts) {
-        let Request::KeyedLogin(login) = request else { return };
+        let Request::Connection(ConnectionCall::KeyedLogin(login)) = request else { return };
         let password: &[u8] = if login.name.bytes() == b"BENCH" { b"BENCHPW" } else { b"SECRET" };
         let hash = password::hash(self.id, password);
         assert_eq!(password::response(&self.key, &hash), login.response, "frame {frame}");
@@ -109,7 +109,7 @@ impl Exchange {
         ServerHeader::put(&header, &mut again);
         if request_header.kind == ClientKind::Request && header.completion.is_success() {
             let request = Request::decode(&body).unwrap();
-            if data.is_empty() && matches!(request, Request::PacketSize(_)) {
+            if data.is_empty() && matches!(request, Request::Connection(ConnectionCall::PacketSize(_))) {
                 *counts
                     .differences
                     .entry("mars_nwe takes the first request for the create sent again")
@@ -125,13 +125,15 @@ impl Exchange {
 
     fn learn(&mut self, request: &Request<'_>, transport: Transport, data: &[u8]) {
         match request {
-            Request::GetLoginKey(_) => self.key = LoginKey::decode(data).unwrap().key,
-            Request::GetObjectId(_) => self.id = ObjectId::decode(data).unwrap().id,
-            Request::PacketSize(_) => {
+            Request::Connection(ConnectionCall::GetLoginKey(_)) => {
+                self.key = LoginKey::decode(data).unwrap().key
+            }
+            Request::Bindery(BinderyCall::GetObjectId(_)) => self.id = ObjectId::decode(data).unwrap().id,
+            Request::Connection(ConnectionCall::PacketSize(_)) => {
                 let accepted = AcceptedPacketSize::decode(data).unwrap();
                 self.signs = Security(accepted.security).has(Security::SIGNATURE);
             }
-            Request::KeyedLogin(_) if self.signs => {
+            Request::Connection(ConnectionCall::KeyedLogin(_)) if self.signs => {
                 let transport =
                     if transport == Transport::Tcp { TransportKind::Tcp } else { TransportKind::Udp };
                 self.signer = Some(Signer::new(&password::hash(self.id, b"BENCHPW"), &self.key, transport));

@@ -11,7 +11,10 @@ use sharebench_ncp::wire::name_space_search::*;
 use sharebench_ncp::wire::negotiate::*;
 use sharebench_ncp::wire::server_info::*;
 use sharebench_ncp::wire::volume::*;
-use sharebench_ncp::wire::{Codec, NamedInfo, ReadReply, Reader, Request, WireError};
+use sharebench_ncp::wire::{
+    BinderyCall, Codec, ConnectionCall, DirectoryCall, FileCall, NameSpaceCall, NamedInfo, PathCall,
+    ReadReply, Reader, Request, VolumeCall, WireError,
+};
 
 fn again<'a, C: Codec<'a>>(data: &'a [u8]) -> Result<Vec<u8>, WireError> {
     let mut out = Vec::new();
@@ -40,33 +43,41 @@ pub fn encode_again(request: &Request<'_>, data: &[u8]) -> Result<Vec<u8>, WireE
     let mut reader = Reader::new(data);
     let mut out = Vec::new();
     match request {
-        Request::NegotiateBuffer(_) => return again::<NegotiatedBuffer>(data),
-        Request::PacketSize(_) => return again::<AcceptedPacketSize>(data),
-        Request::OfferBurst(_) => return again::<AcceptedBurst>(data),
-        Request::GetServerInfo(_) => return again::<ServerInfo>(data),
-        Request::GetDateAndTime(_) => return again::<DateAndTime>(data),
-        Request::GetLoginKey(_) => return again::<LoginKey>(data),
-        Request::GetObjectId(_) => return again::<ObjectId>(data),
-        Request::ScanObject(_) => return again::<ScannedObject>(data),
-        Request::ReadProperty(_) => return again::<PropertyValue>(data),
-        Request::GetVolumeNumber(_) => return again::<VolumeNumber>(data),
-        Request::GetVolumeName(_) => return again::<VolumeName<'_>>(data),
-        Request::GetVolumeUsage(_) => return again::<VolumeUsage<'_>>(data),
-        Request::AllocateTemporary(_) => return again::<AllocatedHandle>(data),
-        Request::CreateFile(_) | Request::OpenFile(_) => return again::<OpenedFile>(data),
-        Request::GetFileSize(_) => return again::<FileSize>(data),
-        Request::GetLargeSize(_) => return again::<LargeSize>(data),
-        Request::BeginSearch(_) => return again::<SearchBegun>(data),
-        Request::ContinueSearch(_) => return again::<FoundFile>(data),
-        Request::InitSearch(_) => return again::<Sequence>(data),
-        Request::GetDirectoryBase(_) => return again::<DirectoryBase>(data),
-        Request::GetNameSpaces(_) => return again::<NameSpaces<'_>>(data),
-        Request::SearchSet(search) => return set_again(search, data),
-        Request::ReadFile(read) => return read_again(u64::from(read.offset), data),
-        Request::ReadLarge(read) => return read_again(read.offset, data),
-        Request::OpenCreate(open) => Opened::get(open.mask, &mut reader)?.put(&mut out),
-        Request::ObtainInfo(obtain) => NamedInfo::get(obtain.mask, &mut reader)?.put(&mut out),
-        Request::SearchNext(search) => FoundNext::get(search.mask, &mut reader)?.put(&mut out),
+        Request::Connection(ConnectionCall::NegotiateBuffer(_)) => return again::<NegotiatedBuffer>(data),
+        Request::Connection(ConnectionCall::PacketSize(_)) => return again::<AcceptedPacketSize>(data),
+        Request::Connection(ConnectionCall::OfferBurst(_)) => return again::<AcceptedBurst>(data),
+        Request::Connection(ConnectionCall::GetServerInfo(_)) => return again::<ServerInfo>(data),
+        Request::Connection(ConnectionCall::GetDateAndTime(_)) => return again::<DateAndTime>(data),
+        Request::Connection(ConnectionCall::GetLoginKey(_)) => return again::<LoginKey>(data),
+        Request::Bindery(BinderyCall::GetObjectId(_)) => return again::<ObjectId>(data),
+        Request::Bindery(BinderyCall::ScanObject(_)) => return again::<ScannedObject>(data),
+        Request::Bindery(BinderyCall::ReadProperty(_)) => return again::<PropertyValue>(data),
+        Request::Volume(VolumeCall::GetVolumeNumber(_)) => return again::<VolumeNumber>(data),
+        Request::Volume(VolumeCall::GetVolumeName(_)) => return again::<VolumeName<'_>>(data),
+        Request::Volume(VolumeCall::GetVolumeUsage(_)) => return again::<VolumeUsage<'_>>(data),
+        Request::Directory(DirectoryCall::AllocateTemporary(_)) => return again::<AllocatedHandle>(data),
+        Request::Path(PathCall::CreateFile(_)) | Request::Path(PathCall::OpenFile(_)) => {
+            return again::<OpenedFile>(data);
+        }
+        Request::File(FileCall::GetFileSize(_)) => return again::<FileSize>(data),
+        Request::File(FileCall::GetLargeSize(_)) => return again::<LargeSize>(data),
+        Request::Path(PathCall::BeginSearch(_)) => return again::<SearchBegun>(data),
+        Request::Path(PathCall::ContinueSearch(_)) => return again::<FoundFile>(data),
+        Request::NameSpace(NameSpaceCall::InitSearch(_)) => return again::<Sequence>(data),
+        Request::NameSpace(NameSpaceCall::GetDirectoryBase(_)) => return again::<DirectoryBase>(data),
+        Request::NameSpace(NameSpaceCall::GetNameSpaces(_)) => return again::<NameSpaces<'_>>(data),
+        Request::NameSpace(NameSpaceCall::SearchSet(search)) => return set_again(search, data),
+        Request::File(FileCall::ReadFile(read)) => return read_again(u64::from(read.offset), data),
+        Request::File(FileCall::ReadLarge(read)) => return read_again(read.offset, data),
+        Request::NameSpace(NameSpaceCall::OpenCreate(open)) => {
+            Opened::get(open.mask, &mut reader)?.put(&mut out)
+        }
+        Request::NameSpace(NameSpaceCall::ObtainInfo(obtain)) => {
+            NamedInfo::get(obtain.mask, &mut reader)?.put(&mut out)
+        }
+        Request::NameSpace(NameSpaceCall::SearchNext(search)) => {
+            FoundNext::get(search.mask, &mut reader)?.put(&mut out)
+        }
         // The other calls have replies without data.
         _ => {}
     }

@@ -5,7 +5,10 @@ use sharebench_ncp::wire::enhanced::as_name_space_call;
 use sharebench_ncp::wire::lock::flag;
 use sharebench_ncp::wire::name_space::mode;
 use sharebench_ncp::wire::negotiate::OfferBurst;
-use sharebench_ncp::wire::{InfoForm, Pstr, Request};
+use sharebench_ncp::wire::{
+    ConnectionCall, DirectoryCall, FileCall, InfoForm, LockCall, NameSpaceCall, PathCall, Pstr, Request,
+    VolumeCall,
+};
 
 use super::places::{Place, Places};
 use crate::input::recorder::Recorder;
@@ -175,41 +178,51 @@ impl Call {
         };
         let lock = |handle, release| Self::Lock { handle, release };
         Some(match request {
-            Request::CloseFile(call) => Self::Close { handle: call.file.short().0 },
-            Request::ReadFile(call) => {
+            Request::File(FileCall::CloseFile(call)) => Self::Close { handle: call.file.short().0 },
+            Request::File(FileCall::ReadFile(call)) => {
                 read(call.file.short().0, u64::from(call.offset), u32::from(call.count), false)
             }
-            Request::ReadLarge(call) => read(call.file.0, call.offset, u32::from(call.count), false),
-            Request::ReadLong(call) => read(call.file.0, call.offset, call.count, true),
-            Request::WriteFile(call) => write(call.file.short().0, u64::from(call.offset), call.data.bytes()),
-            Request::WriteLarge(call) => write(call.file.0, call.offset, call.data.bytes()),
-            Request::WriteLong(call) => write(call.file.0, call.offset, call.data.0),
-            Request::CommitFile(call) => Self::Flush { handle: call.file.short().0 },
-            Request::CommitFileOld(call) => Self::Flush { handle: call.file.short().0 },
-            Request::GetFileSize(call) => Self::Size { handle: call.file.short().0 },
-            Request::GetLargeSize(call) => Self::Size { handle: call.file.0 },
-            Request::SetFileTime(call) => Self::SetTime { handle: call.file.short().0 },
-            Request::CopyFile(call) => Self::Copy {
+            Request::File(FileCall::ReadLarge(call)) => {
+                read(call.file.0, call.offset, u32::from(call.count), false)
+            }
+            Request::File(FileCall::ReadLong(call)) => read(call.file.0, call.offset, call.count, true),
+            Request::File(FileCall::WriteFile(call)) => {
+                write(call.file.short().0, u64::from(call.offset), call.data.bytes())
+            }
+            Request::File(FileCall::WriteLarge(call)) => write(call.file.0, call.offset, call.data.bytes()),
+            Request::File(FileCall::WriteLong(call)) => write(call.file.0, call.offset, call.data.0),
+            Request::File(FileCall::CommitFile(call)) => Self::Flush { handle: call.file.short().0 },
+            Request::File(FileCall::CommitFileOld(call)) => Self::Flush { handle: call.file.short().0 },
+            Request::File(FileCall::GetFileSize(call)) => Self::Size { handle: call.file.short().0 },
+            Request::File(FileCall::GetLargeSize(call)) => Self::Size { handle: call.file.0 },
+            Request::File(FileCall::SetFileTime(call)) => Self::SetTime { handle: call.file.short().0 },
+            Request::File(FileCall::CopyFile(call)) => Self::Copy {
                 source: call.source.short().0,
                 target: call.target.short().0,
                 source_offset: u64::from(call.source_offset),
                 target_offset: u64::from(call.target_offset),
                 count: u64::from(call.count),
             },
-            Request::CopyLarge(call) => Self::Copy {
+            Request::File(FileCall::CopyLarge(call)) => Self::Copy {
                 source: call.source.short().0,
                 target: call.target.short().0,
                 source_offset: call.source_offset,
                 target_offset: call.target_offset,
                 count: call.count,
             },
-            Request::LockRecord(call) if call.flag != flag::LOG_ONLY => lock(call.file.short().0, false),
-            Request::LockRecordNew(call) if call.flag != flag::LOG_ONLY => lock(call.file.short().0, false),
-            Request::LockLarge(call) if call.flag != u32::from(flag::LOG_ONLY) => lock(call.file.0, false),
-            Request::ReleaseRecord(call) => lock(call.range.file.short().0, true),
-            Request::ClearRecord(call) => lock(call.range.file.short().0, true),
-            Request::ReleaseLarge(call) => lock(call.file.0, true),
-            Request::ClearLarge(call) => lock(call.file.0, true),
+            Request::Lock(LockCall::LockRecord(call)) if call.flag != flag::LOG_ONLY => {
+                lock(call.file.short().0, false)
+            }
+            Request::Lock(LockCall::LockRecordNew(call)) if call.flag != flag::LOG_ONLY => {
+                lock(call.file.short().0, false)
+            }
+            Request::Lock(LockCall::LockLarge(call)) if call.flag != u32::from(flag::LOG_ONLY) => {
+                lock(call.file.0, false)
+            }
+            Request::Lock(LockCall::ReleaseRecord(call)) => lock(call.range.file.short().0, true),
+            Request::Lock(LockCall::ClearRecord(call)) => lock(call.range.file.short().0, true),
+            Request::Lock(LockCall::ReleaseLarge(call)) => lock(call.file.0, true),
+            Request::Lock(LockCall::ClearLarge(call)) => lock(call.file.0, true),
             _ => return None,
         })
     }
@@ -222,13 +235,17 @@ impl Call {
         let mut text =
             |handle, path: Pstr<'_>| places.of_text(connection, handle, path.bytes(), &mut *recorder);
         match request {
-            Request::EraseFile(call) => Self::Remove { place: text(call.directory, call.path) },
-            Request::RemoveDirectory(call) => Self::Remove { place: text(call.base, call.path) },
-            Request::RenameFile(call) => {
+            Request::Path(PathCall::EraseFile(call)) => {
+                Self::Remove { place: text(call.directory, call.path) }
+            }
+            Request::Directory(DirectoryCall::RemoveDirectory(call)) => {
+                Self::Remove { place: text(call.base, call.path) }
+            }
+            Request::Path(PathCall::RenameFile(call)) => {
                 let from = text(call.directory, call.path);
                 Self::Rename { from, to: text(call.new_directory, call.new_path) }
             }
-            Request::RenameDirectory(call) => {
+            Request::Directory(DirectoryCall::RenameDirectory(call)) => {
                 let from = text(call.base, call.path);
                 let name = call.name.bytes().to_ascii_uppercase().into();
                 let to = match &from {
@@ -237,39 +254,49 @@ impl Call {
                 };
                 Self::Rename { from, to }
             }
-            Request::SetFileAttributes(call) => {
+            Request::Path(PathCall::SetFileAttributes(call)) => {
                 Self::SetAttributes { place: text(call.directory, call.path) }
             }
-            Request::MakeDirectory(call) => Self::MakeDirectory { place: text(call.base, call.path) },
-            Request::AllocatePermanent(call) => Self::Allocate { place: text(call.base, call.path) },
-            Request::AllocateTemporary(call) => Self::Allocate { place: text(call.base, call.path) },
-            Request::AllocateSpecial(call) => Self::Allocate { place: text(call.base, call.path) },
-            Request::SetHandle(call) => {
+            Request::Directory(DirectoryCall::MakeDirectory(call)) => {
+                Self::MakeDirectory { place: text(call.base, call.path) }
+            }
+            Request::Directory(DirectoryCall::AllocatePermanent(call)) => {
+                Self::Allocate { place: text(call.base, call.path) }
+            }
+            Request::Directory(DirectoryCall::AllocateTemporary(call)) => {
+                Self::Allocate { place: text(call.base, call.path) }
+            }
+            Request::Directory(DirectoryCall::AllocateSpecial(call)) => {
+                Self::Allocate { place: text(call.base, call.path) }
+            }
+            Request::Directory(DirectoryCall::SetHandle(call)) => {
                 Self::SetHandle { handle: call.target, place: text(call.base, call.path) }
             }
-            Request::BeginSearch(call) => Self::BeginSearch { place: text(call.directory, call.path) },
-            Request::SearchFile(call) => {
+            Request::Path(PathCall::BeginSearch(call)) => {
+                Self::BeginSearch { place: text(call.directory, call.path) }
+            }
+            Request::Path(PathCall::SearchFile(call)) => {
                 let directory = text(call.directory, Pstr::default());
                 let directory = places.file(&directory, recorder);
                 let first = call.sequence == u16::MAX;
                 Self::List { directory, reply: Description::Classic, set: false, first }
             }
-            Request::ContinueSearch(call) => {
+            Request::Path(PathCall::ContinueSearch(call)) => {
                 let id = call.place.directory;
                 let directory = places.search(connection, call.place.volume, id, recorder);
                 let first = call.place.sequence == u16::MAX;
                 Self::List { directory, reply: Description::Classic, set: false, first }
             }
-            Request::FreeHandle(call) => {
+            Request::Directory(DirectoryCall::FreeHandle(call)) => {
                 places.free(connection, call.handle);
                 Self::Nothing
             }
-            Request::GetVolumeInfo(_)
-            | Request::GetVolumeInfoOfHandle(_)
-            | Request::GetVolumeUsage(_)
-            | Request::GetDirectorySpace(_) => Self::Space,
-            Request::KeyedLogin(_) => Self::Login,
-            Request::OfferBurst(call) => Self::OfferBurst(*call),
+            Request::Volume(VolumeCall::GetVolumeInfo(_))
+            | Request::Directory(DirectoryCall::GetVolumeInfoOfHandle(_))
+            | Request::Volume(VolumeCall::GetVolumeUsage(_))
+            | Request::Directory(DirectoryCall::GetDirectorySpace(_)) => Self::Space,
+            Request::Connection(ConnectionCall::KeyedLogin(_)) => Self::Login,
+            Request::Connection(ConnectionCall::OfferBurst(call)) => Self::OfferBurst(*call),
             _ => Self::of_name_space(request, connection, places, recorder),
         }
     }
@@ -284,25 +311,33 @@ impl Call {
         let mut path = |path| places.of_components(connection, path, &mut *recorder);
         let form = |mask, extended| InfoForm { mask, extended, wide: false };
         match request {
-            Request::ObtainInfo(call) => {
+            Request::NameSpace(NameSpaceCall::ObtainInfo(call)) => {
                 Self::Info { place: path(&call.path), form: form(call.mask, call.extended) }
             }
-            Request::ModifyInfo(call) => Self::SetAttributes { place: path(&call.path) },
-            Request::Delete(call) => Self::Remove { place: path(&call.path) },
-            Request::Rename(call) => {
+            Request::NameSpace(NameSpaceCall::ModifyInfo(call)) => {
+                Self::SetAttributes { place: path(&call.path) }
+            }
+            Request::NameSpace(NameSpaceCall::Delete(call)) => Self::Remove { place: path(&call.path) },
+            Request::NameSpace(NameSpaceCall::Rename(call)) => {
                 let from = path(&call.paths.from);
                 Self::Rename { from, to: path(&call.paths.to) }
             }
-            Request::AllocateHandle(call) => Self::Allocate { place: path(&call.path) },
-            Request::GetDirectoryBase(call) => Self::Number { place: path(&call.path), search: false },
-            Request::InitSearch(call) => Self::Number { place: path(&call.path), search: true },
-            Request::SearchNext(call) => Self::List {
+            Request::NameSpace(NameSpaceCall::AllocateHandle(call)) => {
+                Self::Allocate { place: path(&call.path) }
+            }
+            Request::NameSpace(NameSpaceCall::GetDirectoryBase(call)) => {
+                Self::Number { place: path(&call.path), search: false }
+            }
+            Request::NameSpace(NameSpaceCall::InitSearch(call)) => {
+                Self::Number { place: path(&call.path), search: true }
+            }
+            Request::NameSpace(NameSpaceCall::SearchNext(call)) => Self::List {
                 directory: places.entry(call.sequence.volume, call.sequence.directory, recorder),
                 reply: Description::NameSpace(form(call.mask, call.extended)),
                 set: false,
                 first: call.sequence.entry == u32::MAX,
             },
-            Request::SearchSet(call) => Self::List {
+            Request::NameSpace(NameSpaceCall::SearchSet(call)) => Self::List {
                 directory: places.entry(call.sequence.volume, call.sequence.directory, recorder),
                 reply: Description::NameSpace(form(call.mask, call.extended)),
                 set: true,
@@ -323,7 +358,7 @@ impl Call {
             |handle, path: Pstr<'_>| places.of_text(connection, handle, path.bytes(), &mut *recorder);
         let reply = Description::Classic;
         Some(match request {
-            Request::OpenCreate(call) => {
+            Request::NameSpace(NameSpaceCall::OpenCreate(call)) => {
                 let place = places.of_components(connection, &call.path, recorder);
                 if call.attributes & attribute::DIRECTORY != 0 && call.mode & mode::CREATE != 0 {
                     return Some(Self::MakeDirectory { place });
@@ -340,14 +375,14 @@ impl Call {
                     }),
                 }
             }
-            Request::OpenFile(call) => Self::Open {
+            Request::Path(PathCall::OpenFile(call)) => Self::Open {
                 place: text(call.directory, call.path),
                 write: u16::from(call.access) & access::WRITE != 0,
                 through: u16::from(call.access) & access::WRITE_THROUGH != 0,
                 disposition: Disposition::Existing,
                 reply,
             },
-            Request::OpenOrCreateFile(call) => Self::Open {
+            Request::Path(PathCall::OpenOrCreateFile(call)) => Self::Open {
                 place: text(call.directory, call.path),
                 write: u16::from(call.access) & access::WRITE != 0,
                 through: u16::from(call.access) & access::WRITE_THROUGH != 0,
@@ -358,11 +393,11 @@ impl Call {
                 },
                 reply,
             },
-            Request::CreateFile(call) => {
+            Request::Path(PathCall::CreateFile(call)) => {
                 let place = text(call.directory, call.path);
                 Self::Open { place, write: true, through: false, disposition: Disposition::Emptied, reply }
             }
-            Request::CreateNewFile(call) => {
+            Request::Path(PathCall::CreateNewFile(call)) => {
                 let place = text(call.directory, call.path);
                 Self::Open { place, write: true, through: false, disposition: Disposition::New, reply }
             }

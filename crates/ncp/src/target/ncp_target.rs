@@ -1,0 +1,128 @@
+//! A volume of an NCP server as a target.
+
+use std::time::Duration;
+
+use sharebench_model::{ErrorClass, Fact, IoPolicy, TargetFacts};
+use sharebench_target::{
+    CallDepth, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Secret,
+    Session, SessionSpec, Target, TargetUrl, UrlError, UrlPart,
+};
+
+use crate::target::offers::explain;
+use crate::target::options::NcpOptions;
+use crate::target::policy::check_policy;
+use crate::target::setup::open_session;
+
+/// The largest record that is split into several requests.
+const MAX_SPLIT: u32 = 16 << 20;
+
+/// A directory of a volume: `ncp://user@host[:port]/VOLUME/dir?option=value`.
+///
+/// The port defaults to 524, the user to GUEST. Options: `transport=` tcp (default), udp, ipx (in UDP), or ether,
+/// where the host is the name of the server, and `iface=`, `frame=` (ii, raw, 802.2 or snap) and `network=` select
+/// the segment; `profile=` a requester, as a set of the following options; `sign=0..3` level of packet signatures
+/// (default 1: if the server requires them); `checksum=0..3` level of IPX checksums (default 0); `buffer=` proposed
+/// data bytes per request, 512 to 61440 (default; over UDP 32768, on IPX and with bursts 1024); `lip=off` disables
+/// probing of the path; `split=on` splits records above the buffer into several requests, which are otherwise
+/// rejected; `burst=on`, on datagrams, transfers what exceeds one packet in packet bursts of `window=` data bytes
+/// (default 61440), in packets of `packet=` bytes (default 1500), with a pause of `gap=` between them (default none),
+/// both of which adapt to loss as `auto`;
+/// `retry=` first retransmission pause (default 600ms); `cache=` cache buffers per file (default off); `commit=on`
+/// commits on close; `names=` auto (default: what the volume reports), long (or os2), or dos, where all names are 8.3
+/// and those of sharebench are converted; `connections=` connections per session, each with one
+/// outstanding request, and so its queue depth (default: as many as the queue depth of the plan, and one that users
+/// of a load share).
+#[derive(Debug, Clone)]
+pub struct NcpTarget {
+    url: String,
+    options: NcpOptions,
+}
+
+impl NcpTarget {
+    /// Checks a URL; an unknown option is an error.
+    pub fn from_url(url: TargetUrl, password: Secret) -> Result<Self, UrlError> {
+        Ok(Self { url: url.to_string(), options: NcpOptions::from_url(url, password)? })
+    }
+
+    fn failure(&self, part: UrlPart, class: ErrorClass, detail: String) -> ConnectError {
+        let error = ConnectError { url: self.url.clone(), part, class, detail };
+        error.with_source_of(&self.options.password)
+    }
+}
+
+impl Target for NcpTarget {
+    fn url(&self) -> String {
+        self.url.clone()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            protocol: "ncp",
+            max_queue_depth: self.options.max_connections(),
+            max_record: if self.options.splits { MAX_SPLIT } else { self.options.max_record() },
+            wire_counted: true,
+            drop_cache: self.options.cache.is_some(),
+            mapping: false,
+            blocking: false,
+        }
+    }
+
+    fn shared_queue_depth(&self) -> u32 {
+        self.options.connections.unwrap_or(1)
+    }
+
+    fn call_depth(&self) -> CallDepth {
+        CallDepth::one("NCP has one request in flight per connection, and a file belongs to its connection")
+    }
+
+    fn descriptors(&self) -> u32 {
+        self.shared_queue_depth() * (1 + self.options.far.descriptors())
+    }
+
+    fn final_facts(&self) -> TargetFacts {
+        let mut facts = TargetFacts::new();
+        self.options.totals.get().put(&mut facts);
+        facts.extend(self.options.short_names.stated().map(|names| (Fact::ShortNames, names)));
+        facts
+    }
+
+    fn caches(&self) -> bool {
+        self.options.cache.is_some()
+    }
+
+    fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
+        check_policy(wanted, self.options.cache.is_some())
+    }
+
+    fn connect<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        self.connect_observed(spec, &drop)
+    }
+
+    fn connect_observed<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+        reached: &'a dyn Fn(LoginPhase),
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        Box::pin(async move {
+            let most = self.options.max_connections();
+            if spec.slots > most {
+                let detail = format!(
+                    "queue depth {}: NCP has one outstanding request per connection, and this target has connections={most}",
+                    spec.slots
+                );
+                return Err(self.failure(UrlPart::Option("connections"), ErrorClass::Unsupported, detail));
+            }
+            match open_session(&self.options, spec, reached).await {
+                Ok(session) => Ok(Box::new(session) as Box<dyn Session>),
+                Err(error) => Err(self.failure(error.part, error.class, error.detail)),
+            }
+        })
+    }
+
+    fn explain(&self, error: ConnectError, limit: Duration) -> LocalBoxFuture<'_, ConnectError> {
+        Box::pin(explain(&self.options, error, limit))
+    }
+}

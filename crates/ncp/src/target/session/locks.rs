@@ -1,0 +1,87 @@
+//! Locks of byte ranges, semaphores, and opens that deny a file to others (docs/protocols/ncp.md 3.2 and 3.3).
+
+use std::time::Duration;
+
+use sharebench_model::{ErrorClass, FileRef, MetaYield, OpError, OpStep};
+
+use crate::client::{Access, File, Lock, LockRange};
+use crate::target::session::NcpSession;
+use crate::target::session::files::OpenFile;
+use crate::wire::dos::access;
+
+/// How long a server waits for a lock by one call. The caller requests it again, so that a server that cannot grant it holds
+/// no call for long.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl NcpSession {
+    /// The handle of a file on the first connection.
+    pub(super) fn first_handle(&self, file: FileRef) -> Result<File, OpError> {
+        self.files.get(file)?.handles.first().copied().ok_or_else(OpError::no_session)
+    }
+
+    /// Logs and locks a range exclusively (0x1A, or 87/69 for large files). With `wait` the server waits for [`PATIENCE`].
+    pub(crate) async fn lock(
+        &mut self,
+        file: FileRef,
+        range: LockRange,
+        wait: bool,
+    ) -> Result<MetaYield, OpError> {
+        let handle = self.first_handle(file)?;
+        let patience = if wait { PATIENCE } else { Duration::ZERO };
+        let locked =
+            self.call_client(async |client| client.lock(handle, range, Lock::Exclusive, patience).await);
+        if locked.await? {
+            return Ok(MetaYield::Done);
+        }
+        Err(OpError::new(
+            ErrorClass::Busy,
+            OpStep::Request("lock"),
+            "another connection has locked the range",
+        ))
+    }
+
+    /// Releases exactly one range (0x1E, or 87/71 for large files).
+    pub(crate) async fn unlock(&mut self, file: FileRef, range: LockRange) -> Result<MetaYield, OpError> {
+        let handle = self.first_handle(file)?;
+        self.call_client(async |client| client.unlock(handle, range).await).await.map(|()| MetaYield::Done)
+    }
+
+    /// Opens a semaphore (0x20/0) with the value 1 if it is new.
+    pub(crate) async fn open_semaphore(&mut self, name: &str) -> Result<MetaYield, OpError> {
+        if self.semaphore.is_some() {
+            let detail = "the session has a semaphore open already";
+            return Err(OpError::new(ErrorClass::Busy, OpStep::Submit, detail));
+        }
+        let opened = self.call_client(async |client| client.open_semaphore(name.as_bytes(), 1).await);
+        self.semaphore = Some(opened.await?.0);
+        Ok(MetaYield::Done)
+    }
+
+    /// Decrements the semaphore (0x20/2), for which the server waits for [`PATIENCE`].
+    pub(crate) async fn wait_on_semaphore(&mut self) -> Result<MetaYield, OpError> {
+        let semaphore = self.semaphore.ok_or_else(OpError::no_open_semaphore)?;
+        let taken = self.call_client(async |client| client.wait_on_semaphore(semaphore, PATIENCE).await);
+        if taken.await? {
+            return Ok(MetaYield::Done);
+        }
+        Err(OpError::new(
+            ErrorClass::Busy,
+            OpStep::Request("semaphore"),
+            "other connections have taken the semaphore",
+        ))
+    }
+
+    /// Opens a file with both deny bits. The connections of a session would deny it to each other.
+    pub(crate) async fn open_denying(&mut self, path: &str) -> Result<MetaYield, OpError> {
+        if self.connections.len() > 1 {
+            return Err(OpError::no_share_modes("NCP over several connections"));
+        }
+        let path = self.path(path)?;
+        let denied = access::DENY_READ | access::DENY_WRITE;
+        let opened =
+            self.call_client(async |client| client.open_denying(&path, Access::ReadWrite, denied).await);
+        let (handle, info) = opened.await?;
+        let file = self.files.open(OpenFile { handles: vec![handle], through: false, writable: true })?;
+        Ok(MetaYield::Opened { file, size: info.size.into() })
+    }
+}
