@@ -8,7 +8,7 @@ use std::sync::{Arc, mpsc};
 use sharebench_model::units::ByteSize;
 use sharebench_model::{RunEvent, StepResult};
 use sharebench_plan::ResolvedPlan;
-use sharebench_posix::PosixTarget;
+use sharebench_local::PosixTarget;
 use sharebench_target::{Target, TargetUrl};
 
 use crate::Failure;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use sharebench_model::{DataOp, FileRef, MetaOp, MetaYield, OpenHow, Slot, Stability};
 use sharebench_ncp_target::NcpTarget;
 use sharebench_nfs::NfsTarget;
-use sharebench_posix::PosixTarget;
+use sharebench_local::PosixTarget;
 #[cfg(feature = "smb")]
 use sharebench_smb::SmbTarget;
 use sharebench_target::{Secret, Session, SessionSpec, Target, TargetUrl, call};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use sharebench_model::{Fact, FactClass, MetaOp, OpenHow, TargetFacts};
 use sharebench_ncp_target::NcpTarget;
 use sharebench_nfs::NfsTarget;
-use sharebench_posix::PosixTarget;
+use sharebench_local::PosixTarget;
 use sharebench_server::{
     MemoryVolume, NcpServer, NcpServerOptions, NfsServer, NfsServerOptions, SmbServer, SmbServerOptions,
     Volume,
@@ -19,7 +19,7 @@ use sharebench_target::{Secret, SessionSpec, Target, call};
 use crate::adapters::{block_on, url};
 
 /// Crates whose sources state facts.
-const CLIENTS: [&str; 8] = ["engine", "ncp-target", "nfs", "posix", "relay", "smb", "target", "windows-path"];
+const CLIENTS: [&str; 7] = ["engine", "local", "ncp-target", "nfs", "relay", "smb", "target"];
 
 fn volume() -> Arc<dyn Volume> {
     Arc::new(MemoryVolume::new(64 << 20))

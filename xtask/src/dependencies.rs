@@ -4,16 +4,13 @@ use std::path::Path;
 use std::{fs, io};
 
 /// Each crate with the crates of the workspace that it may depend on. An unlisted crate may depend on none.
-const ALLOWED: [(&str, &[&str]); 29] = [
+const ALLOWED: [(&str, &[&str]); 27] = [
     ("model", &[]),
     ("stats", &["model"]),
     ("plan", &["model"]),
     ("target", &["model"]),
-    // Names below a directory: what the target for local paths and the embedded servers share.
-    ("beneath", &[]),
-    ("posix", &["model", "target", "beneath"]),
-    // The target for paths of Windows uses the table of open files.
-    ("windows-path", &["model", "target", "stream-client"]),
+    // Uses the table of open files. The embedded servers use its names below a directory.
+    ("local", &["model", "target", "stream-client"]),
     // Simulated distance, which clients dial through.
     ("relay", &["model"]),
     // What the SMB and NFS clients share.
@@ -36,7 +33,7 @@ const ALLOWED: [(&str, &[&str]); 29] = [
     ("analysis", &["model", "stats"]),
     ("report", &["model", "analysis", "stats"]),
     // The embedded servers use the codecs of the clients; passwords are `Secret`s of `target`.
-    ("server", &["model", "ncp", "nfs", "smb", "target", "beneath", "gss", "tls"]),
+    ("server", &["model", "ncp", "nfs", "smb", "target", "local", "gss", "tls"]),
     // Known-answer tests run the engine against embedded servers over NFS or SMB.
     ("doctor", &["model", "stats", "plan", "target", "nfs", "smb", "engine", "server"]),
     ("diagnose", &["model", "stats", "target", "engine"]),
@@ -48,14 +45,12 @@ const ALLOWED: [(&str, &[&str]); 29] = [
     ("tests", &EVERY_CRATE),
 ];
 
-const EVERY_CRATE: [&str; 27] = [
+const EVERY_CRATE: [&str; 25] = [
     "model",
     "stats",
     "plan",
     "target",
-    "beneath",
-    "posix",
-    "windows-path",
+    "local",
     "relay",
     "stream-client",
     "gss",

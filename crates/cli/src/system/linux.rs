@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use rustix::rand::{GetRandomFlags, getrandom};
-use sharebench_posix::PosixTarget;
+use sharebench_local::PosixTarget;
 use sharebench_target::offers::OfferReport;
 use sharebench_target::{Target, TargetUrl};
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use sharebench_target::offers::OfferReport;
 use sharebench_target::{Target, TargetUrl};
-use sharebench_windows_path::WindowsTarget;
+use sharebench_local::WindowsTarget;
 use windows_sys::Win32::Security::Cryptography::{BCRYPT_USE_SYSTEM_PREFERRED_RNG, BCryptGenRandom};
 
 pub use console::{Keys, prepare_terminal, restore_keys, terminal_size};
