@@ -8,7 +8,7 @@ use std::time::Duration;
 use sharebench_model::{Fact, FactClass, MetaOp, OpenHow, TargetFacts};
 use sharebench_ncp_target::NcpTarget;
 use sharebench_nfs::NfsTarget;
-use sharebench_local::PosixTarget;
+use sharebench_local::LocalTarget;
 use sharebench_server::{
     MemoryVolume, NcpServer, NcpServerOptions, NfsServer, NfsServerOptions, SmbServer, SmbServerOptions,
     Volume,
@@ -140,7 +140,7 @@ fn facts_of_ncp_are_declared() {
 fn facts_of_paths_are_declared() {
     let directory = std::env::temp_dir().join(format!("sharebench-facts-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
-    check(&PosixTarget::new(&directory), &[Fact::Access, Fact::FileSystem, Fact::Engine, Fact::DirectIo]);
+    check(&LocalTarget::new(&directory), &[Fact::Access, Fact::FileSystem, Fact::Engine, Fact::DirectIo]);
     std::fs::remove_dir_all(&directory).unwrap();
 }
 

@@ -5,7 +5,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use sharebench_local::{Engine, PosixTarget};
+use sharebench_local::{Engine, LocalTarget};
 use sharebench_model::{
     CachePolicy, DataOp, ErrorClass, Fact, FileRef, IoPolicy, MetaOp, MetaYield, OpenHow, Residency, Slot,
     Stability, SyncPolicy,
@@ -20,12 +20,12 @@ fn place(name: &str) -> PathBuf {
     path
 }
 
-async fn open(target: &PosixTarget, slots: u32) -> Box<dyn Session> {
+async fn open(target: &LocalTarget, slots: u32) -> Box<dyn Session> {
     let spec = SessionSpec { slots, slot_bytes: 64 << 10, ..SessionSpec::default() };
     target.connect(&spec).await.unwrap()
 }
 
-async fn refused(target: PosixTarget, slots: u32) -> ConnectError {
+async fn refused(target: LocalTarget, slots: u32) -> ConnectError {
     let spec = SessionSpec { slots, ..SessionSpec::default() };
     match target.connect(&spec).await {
         Ok(_) => panic!("{} was accepted", target.url()),
@@ -49,12 +49,12 @@ fn write(file: FileRef, offset: u64, len: u32) -> DataOp {
 async fn a_missing_directory_a_file_and_a_nul_are_named() {
     let dir = place("paths");
     std::fs::write(dir.join("file"), b"x").unwrap();
-    let missing = refused(PosixTarget::new(dir.join("none")), 1).await;
+    let missing = refused(LocalTarget::new(dir.join("none")), 1).await;
     assert_eq!((missing.part, missing.class), (UrlPart::Path, ErrorClass::NotFound));
     assert!(missing.to_string().contains("no such directory") && missing.to_string().contains("/none"));
-    let file = refused(PosixTarget::new(dir.join("file")), 1).await;
+    let file = refused(LocalTarget::new(dir.join("file")), 1).await;
     assert!(file.part == UrlPart::Path && file.detail.contains("not a directory"), "{file}");
-    let nul = refused(PosixTarget::new("/tmp/a\0b"), 1).await;
+    let nul = refused(LocalTarget::new("/tmp/a\0b"), 1).await;
     assert_eq!(nul.class, ErrorClass::Refused);
     std::fs::remove_dir_all(dir).unwrap();
 }
@@ -62,7 +62,7 @@ async fn a_missing_directory_a_file_and_a_nul_are_named() {
 #[tokio::test]
 async fn a_read_only_file_system_is_named() {
     // The kernel's own tree refuses writes everywhere.
-    let error = refused(PosixTarget::new("/proc/sys/kernel"), 1).await;
+    let error = refused(LocalTarget::new("/proc/sys/kernel"), 1).await;
     assert!(matches!(error.class, ErrorClass::ReadOnly | ErrorClass::Refused), "{error}");
     let readonly = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     let readonly = readonly.lines().find_map(|line| {
@@ -70,7 +70,7 @@ async fn a_read_only_file_system_is_named() {
         (fields[5].starts_with("ro,") && !fields[4].contains('\\')).then(|| fields[4].to_owned())
     });
     let Some(point) = readonly.filter(|point| std::path::Path::new(point).is_dir()) else { return };
-    let error = refused(PosixTarget::new(&point), 1).await;
+    let error = refused(LocalTarget::new(&point), 1).await;
     assert_eq!((error.part, error.class), (UrlPart::Path, ErrorClass::ReadOnly), "{error}");
 }
 
@@ -79,7 +79,7 @@ async fn a_directory_without_permission_is_named() {
     let dir = place("permission");
     std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o500)).unwrap();
     let spec = SessionSpec::default();
-    let outcome = PosixTarget::new(&dir).connect(&spec).await;
+    let outcome = LocalTarget::new(&dir).connect(&spec).await;
     // Root may write everywhere; other users must get an error.
     if let Err(error) = outcome {
         assert!(error.class == ErrorClass::Refused && error.detail.contains("permission"), "{error}");
@@ -89,14 +89,14 @@ async fn a_directory_without_permission_is_named() {
 
 #[tokio::test]
 async fn psync_has_no_queue_and_says_so() {
-    let error = refused(PosixTarget::new("/tmp").with_engine(Engine::Psync), 8).await;
+    let error = refused(LocalTarget::new("/tmp").with_engine(Engine::Psync), 8).await;
     assert_eq!(error.part, UrlPart::Option("engine"));
     assert!(error.detail.contains("queue depth 8"), "{error}");
 }
 
 #[test]
 fn options_are_checked() {
-    let parse = |text: &str| PosixTarget::from_url(TargetUrl::parse(text).unwrap());
+    let parse = |text: &str| LocalTarget::from_url(TargetUrl::parse(text).unwrap());
     let full = parse("file:///tmp?direct=1&engine=uring").unwrap();
     assert_eq!((full.url().as_str(), full.path().to_str()), ("/tmp?direct=1&engine=uring", Some("/tmp")));
     for (text, word) in [
@@ -113,7 +113,7 @@ fn options_are_checked() {
 #[tokio::test]
 async fn facts_name_file_system_and_engine() {
     for (slots, engine) in [(1, "psync"), (4, "uring")] {
-        let facts = open(&PosixTarget::new("/dev/shm"), slots).await.facts();
+        let facts = open(&LocalTarget::new("/dev/shm"), slots).await.facts();
         assert_eq!(
             (facts[Fact::FileSystem].as_str(), facts[Fact::MountPoint].as_str()),
             ("tmpfs", "/dev/shm")
@@ -127,7 +127,7 @@ async fn facts_name_file_system_and_engine() {
 async fn misaligned_direct_io_is_explained() {
     let dir = place("misaligned");
     for engine in [Engine::Psync, Engine::Uring] {
-        let target = PosixTarget::new(&dir).with_direct(true).with_engine(engine);
+        let target = LocalTarget::new(&dir).with_direct(true).with_engine(engine);
         let mut session = open(&target, 1).await;
         let file = create(&mut *session, engine.name()).await;
         let error = reply_for(&mut *session, Slot(0), write(file, 0, 1000)).await.result.unwrap_err();
@@ -142,7 +142,7 @@ async fn misaligned_direct_io_is_explained() {
 async fn a_record_larger_than_its_slot_never_reaches_the_system() {
     let dir = place("large");
     for slots in [1, 2] {
-        let mut session = open(&PosixTarget::new(&dir), slots).await;
+        let mut session = open(&LocalTarget::new(&dir), slots).await;
         let file = create(&mut *session, &format!("f{slots}")).await;
         let reply = reply_for(&mut *session, Slot(0), write(file, 0, (64 << 10) + 1)).await;
         assert_eq!((reply.requests, reply.result.unwrap_err().class), (0, ErrorClass::Refused));
@@ -175,7 +175,7 @@ async fn limited_writer() {
     }
     let dir = place("limited");
     for slots in [1, 2] {
-        let mut session = open(&PosixTarget::new(&dir), slots).await;
+        let mut session = open(&LocalTarget::new(&dir), slots).await;
         let file = create(&mut *session, &format!("f{slots}")).await;
         // The limit is 50 or 100 KiB, by the shell's block size.
         let mut last = None;
@@ -191,7 +191,7 @@ async fn limited_writer() {
 #[tokio::test]
 async fn a_session_dropped_with_operations_in_flight_ends_them_first() {
     let dir = place("dropped");
-    let target = PosixTarget::new(&dir).with_direct(true).with_engine(Engine::Uring);
+    let target = LocalTarget::new(&dir).with_direct(true).with_engine(Engine::Uring);
     for round in 0..20 {
         let mut session = open(&target, 16).await;
         let file = create(&mut *session, &format!("f{round}")).await;
@@ -212,7 +212,7 @@ async fn a_session_dropped_with_operations_in_flight_ends_them_first() {
 #[tokio::test]
 async fn a_slot_in_flight_refuses_a_second_operation() {
     let dir = place("twice");
-    let mut session = open(&PosixTarget::new(&dir), 2).await;
+    let mut session = open(&LocalTarget::new(&dir), 2).await;
     let file = create(&mut *session, "f").await;
     session.submit(Slot(1), write(file, 0, 4096));
     session.submit(Slot(1), write(file, 0, 4096));
@@ -227,7 +227,7 @@ async fn a_slot_in_flight_refuses_a_second_operation() {
 #[tokio::test]
 async fn a_dropped_cache_is_empty_and_a_mapped_page_is_reported() {
     let dir = place("cache");
-    let target = PosixTarget::new(&dir);
+    let target = LocalTarget::new(&dir);
     if !target.capabilities().drop_cache {
         return;
     }
@@ -261,7 +261,7 @@ fn several_may_drop_the_cache_of_one_file_at_once() {
     const JOBS: usize = 4;
     const ROUNDS: usize = 1000;
     let dir = place("together");
-    let target = PosixTarget::new(&dir);
+    let target = LocalTarget::new(&dir);
     if !target.capabilities().drop_cache {
         return;
     }
@@ -316,7 +316,7 @@ async fn create_as(session: &mut dyn Session, name: &str, policy: IoPolicy) -> F
 /// Memory file systems keep the usual policy only; everything else needs storage below the page cache.
 #[tokio::test]
 async fn tmpfs_refuses_every_policy_but_the_usual_one_with_a_reason() {
-    let target = PosixTarget::new("/dev/shm");
+    let target = LocalTarget::new("/dev/shm");
     for wanted in IoPolicy::all().filter(|policy| !policy.is_normal()) {
         let refusal = target.policy(wanted).unwrap_err();
         assert!(refusal.reason.contains("tmpfs"), "{refusal}");
@@ -333,7 +333,7 @@ async fn tmpfs_refuses_every_policy_but_the_usual_one_with_a_reason() {
 async fn unbuffered_leaves_no_page_and_write_through_no_dirty_one() {
     let dir = place("policies");
     for slots in [1, 4] {
-        let target = PosixTarget::new(&dir);
+        let target = LocalTarget::new(&dir);
         let direct = policy(CachePolicy::Unbuffered, SyncPolicy::Normal);
         // The machine's temporary directory may be in memory.
         let Ok(terms) = target.policy(direct) else { return };
@@ -366,7 +366,7 @@ async fn unbuffered_leaves_no_page_and_write_through_no_dirty_one() {
 
 #[tokio::test]
 async fn a_local_file_system_has_no_other_cache_to_leave_on() {
-    let target = PosixTarget::new(std::env::temp_dir());
+    let target = LocalTarget::new(std::env::temp_dir());
     let refusal = target.policy(policy(CachePolicy::NoLocal, SyncPolicy::Normal)).unwrap_err();
     assert!(refusal.axis == "cache" && refusal.to_string().starts_with("cache=no-local: "), "{refusal}");
 }
@@ -375,7 +375,7 @@ async fn a_local_file_system_has_no_other_cache_to_leave_on() {
 async fn links_are_not_followed_out_of_the_directory() {
     let dir = place("links");
     std::os::unix::fs::symlink("/etc/passwd", dir.join("link")).unwrap();
-    let mut session = open(&PosixTarget::new(&dir), 1).await;
+    let mut session = open(&LocalTarget::new(&dir), 1).await;
     let op = MetaOp::open("link", OpenHow::Read);
     let error = call(&mut *session, op).await.unwrap_err();
     assert!(error.class == ErrorClass::Refused && error.detail.contains("ELOOP"), "{error}");
@@ -396,7 +396,7 @@ async fn called(session: &mut dyn Session, count: usize) -> Vec<CallReply> {
 #[tokio::test]
 async fn a_file_in_use_by_another_slot_is_not_closed() {
     let dir = place("used");
-    let mut session = open(&PosixTarget::new(&dir), 3).await;
+    let mut session = open(&LocalTarget::new(&dir), 3).await;
     let file = create(&mut *session, "f").await;
     // The reply is collected by a poll only, so that the slot is in flight until then.
     session.submit_call(Slot(0), MetaOp::SetSize { file, size: 5 }).unwrap();
@@ -424,7 +424,7 @@ async fn a_file_in_use_by_another_slot_is_not_closed() {
 #[tokio::test]
 async fn a_session_dropped_with_operations_on_names_in_flight_ends_them_first() {
     let dir = place("dropped-names");
-    let target = PosixTarget::new(&dir);
+    let target = LocalTarget::new(&dir);
     for round in 0..20 {
         let mut session = open(&target, 8).await;
         for slot in 0..8 {
@@ -443,7 +443,7 @@ async fn a_session_dropped_with_operations_on_names_in_flight_ends_them_first() 
 #[tokio::test]
 async fn a_directory_that_another_session_made_anew_is_used_at_once() {
     let dir = place("anew");
-    let target = PosixTarget::new(&dir);
+    let target = LocalTarget::new(&dir);
     let mut session = open(&target, 1).await;
     let mut another = open(&target, 1).await;
     let made = |path: &str| MetaOp::MakeDir { path: path.into() };
@@ -498,7 +498,7 @@ async fn requests_of_operations(session: &mut dyn Session) -> Vec<(&'static str,
 #[tokio::test]
 async fn an_operation_in_a_known_directory_is_one_system_call() {
     let dir = place("calls");
-    let mut session = open(&PosixTarget::new(&dir), 1).await;
+    let mut session = open(&LocalTarget::new(&dir), 1).await;
     call(&mut *session, MetaOp::MakeDir { path: "d".into() }).await.unwrap();
     let mut least = requests_of_operations(&mut *session).await;
     // A second after the directory was opened, it is opened again, so that some operations take more.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use sharebench_local::PosixTarget;
+use sharebench_local::LocalTarget;
 use sharebench_local::beneath::Resolution;
 use sharebench_model::{ErrorClass, MetaOp, MetaYield, OpError, OpenHow};
 use sharebench_target::{Session, SessionSpec, Target, call};
@@ -77,7 +77,7 @@ fn attack(target: &Path) -> Child {
     command.spawn().unwrap()
 }
 
-async fn open(target: &PosixTarget) -> Box<dyn Session> {
+async fn open(target: &LocalTarget) -> Box<dyn Session> {
     let spec = SessionSpec { slots: 1, slot_bytes: 4096, ..SessionSpec::default() };
     target.connect(&spec).await.unwrap()
 }
@@ -117,7 +117,7 @@ async fn reach_out(session: &mut dyn Session) -> Vec<OpError> {
 async fn no_operation_follows_a_working_directory_that_is_exchanged_for_a_link() {
     for resolution in BOTH {
         let scratch = Scratch::new("link");
-        let target = PosixTarget::new(scratch.target()).with_resolution(resolution);
+        let target = LocalTarget::new(scratch.target()).with_resolution(resolution);
         let mut session = open(&target).await;
         call(&mut *session, MetaOp::MakeDir { path: WORKING.into() }).await.unwrap();
         call(&mut *session, MetaOp::MakeDir { path: format!("{WORKING}/sub") }).await.unwrap();
@@ -142,7 +142,7 @@ async fn no_operation_follows_a_working_directory_that_is_exchanged_for_a_link()
 #[tokio::test]
 async fn a_replaced_working_directory_ends_all_work_in_it_and_is_not_removed() {
     let scratch = Scratch::new("replaced");
-    let target = PosixTarget::new(scratch.target());
+    let target = LocalTarget::new(scratch.target());
     let mut session = open(&target).await;
     call(&mut *session, MetaOp::MakeDir { path: WORKING.into() }).await.unwrap();
     assert_eq!(fs::metadata(scratch.target().join(WORKING)).unwrap().mode() & 0o7777, 0o700);
@@ -181,7 +181,7 @@ async fn a_working_directory_of_another_user_is_not_entered() {
         return;
     }
     let scratch = Scratch::new("foreign");
-    let mut session = open(&PosixTarget::new(scratch.target())).await;
+    let mut session = open(&LocalTarget::new(scratch.target())).await;
     for directory in [WORKING.to_owned(), format!(".recycle/{WORKING}"), format!("#recycle/alice/{WORKING}")]
     {
         let theirs = scratch.target().join(&directory);
@@ -203,7 +203,7 @@ async fn a_working_directory_of_another_user_is_not_entered() {
 #[tokio::test]
 async fn a_directory_of_ours_in_a_recycle_bin_is_emptied_by_its_path() {
     let scratch = Scratch::new("bin");
-    let mut session = open(&PosixTarget::new(scratch.target())).await;
+    let mut session = open(&LocalTarget::new(scratch.target())).await;
     for bin in [".recycle", "#recycle/alice"] {
         let ours = format!("{bin}/{WORKING}");
         fs::create_dir_all(scratch.target().join(&ours).join("deep")).unwrap();
@@ -236,7 +236,7 @@ async fn a_part_of_another_owner_is_not_emptied() {
         return;
     }
     let scratch = Scratch::new("part");
-    let mut session = open(&PosixTarget::new(scratch.target())).await;
+    let mut session = open(&LocalTarget::new(scratch.target())).await;
     call(&mut *session, MetaOp::MakeDir { path: WORKING.into() }).await.unwrap();
     let part = scratch.target().join(WORKING).join("part");
     fs::create_dir(&part).unwrap();
@@ -256,7 +256,7 @@ async fn a_part_of_another_owner_is_not_emptied() {
 async fn names_that_are_not_utf_8_are_listed_opened_and_removed() {
     use std::os::unix::ffi::OsStrExt;
     let scratch = Scratch::new("names");
-    let mut session = open(&PosixTarget::new(scratch.target())).await;
+    let mut session = open(&LocalTarget::new(scratch.target())).await;
     call(&mut *session, MetaOp::MakeDir { path: WORKING.into() }).await.unwrap();
     let name = std::ffi::OsStr::from_bytes(b"a\xffb");
     fs::write(scratch.target().join(WORKING).join(name), b"123").unwrap();

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use sharebench_model::{ErrorClass, OpError, OpStep, Residency};
 
-use super::errno::Errno;
 use super::sys;
+use crate::error_code::ErrorCode;
 
 /// Longest pause between two attempts. The pauses double up to it and add up to two seconds.
 const LONGEST_PAUSE: Duration = Duration::from_millis(1024);
@@ -40,7 +40,7 @@ pub(crate) fn drop_cache(fd: RawFd, overlay: bool, requests: &mut u32) -> Result
     }
 }
 
-fn counted(call: &'static str, result: Result<(), Errno>, requests: &mut u32) -> Result<(), OpError> {
+fn counted(call: &'static str, result: Result<(), ErrorCode>, requests: &mut u32) -> Result<(), OpError> {
     *requests += 1;
     result.map_err(|errno| errno.at(call))
 }

@@ -8,12 +8,12 @@ use crate::beneath::{Identity, Kind, Resolution, Status};
 use rustix::fs::{Mode, OFlags};
 use sharebench_model::{ErrorClass, OpError, OpStep};
 
-use super::errno::Errno;
 use super::known_directories::KnownDirectories;
 use super::owner;
 use super::recent_directories::RecentDirectories;
 use super::relative_path::{RelativePath, c_string, encode, split_last};
 use super::sys;
+use crate::error_code::ErrorCode;
 
 /// Longest time for which a working directory is used without a look at its name. A look is one `statx`, whose time
 /// counts towards the operation on a name that it precedes, never towards a read or a write.
@@ -58,8 +58,8 @@ struct WorkingDirectory {
     checked: Instant,
 }
 
-fn errno(errno: rustix::io::Errno) -> Errno {
-    Errno(errno.raw_os_error())
+fn errno(errno: rustix::io::Errno) -> ErrorCode {
+    ErrorCode(errno.raw_os_error())
 }
 
 impl Directories {
@@ -93,7 +93,7 @@ impl Directories {
             // The kernel reports a link in the place of a directory so, and in the place of a file by ELOOP.
             let is_link = errno.0 == libc::ENOTDIR
                 && Status::at(within.as_fd(), &name).is_ok_and(|status| status.kind == Kind::Link);
-            if is_link { Errno(libc::ELOOP).at("openat") } else { errno.at("openat") }
+            if is_link { ErrorCode(libc::ELOOP).at("openat") } else { errno.at("openat") }
         })
     }
 

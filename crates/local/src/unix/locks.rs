@@ -3,20 +3,19 @@
 //! The traditional locks of POSIX belong to the process, so that the jobs of one process could not exclude each other. On a
 //! mounted path the kernel's client passes both kinds to the server.
 
-use sharebench_model::{FileRef, MetaYield, OpError};
+use std::os::fd::RawFd;
 
-use super::files::Files;
-use super::sys::{self, RangeLock};
+use sharebench_model::{MetaYield, OpError};
+
+use super::sys::{self, ByteRange, RangeLock};
 
 /// Locks a range exclusively. With `wait` the calling thread waits in the kernel until the range is free.
 pub(crate) fn lock(
-    files: &Files,
-    file: FileRef,
-    range: (u64, u64),
+    fd: RawFd,
+    range: ByteRange,
     wait: bool,
     requests: &mut u32,
 ) -> Result<MetaYield, OpError> {
-    let fd = files.fd(file)?;
     loop {
         *requests += 1;
         match sys::lock_range(fd, range, RangeLock::Exclusive { wait }) {
@@ -31,13 +30,7 @@ pub(crate) fn lock(
 }
 
 /// Releases a range.
-pub(crate) fn unlock(
-    files: &Files,
-    file: FileRef,
-    range: (u64, u64),
-    requests: &mut u32,
-) -> Result<MetaYield, OpError> {
-    let fd = files.fd(file)?;
+pub(crate) fn unlock(fd: RawFd, range: ByteRange, requests: &mut u32) -> Result<MetaYield, OpError> {
     *requests += 1;
     sys::lock_range(fd, range, RangeLock::Unlocked).map_err(|errno| errno.at("fcntl F_OFD_SETLK"))?;
     Ok(MetaYield::Done)

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use sharebench_model::{ErrorClass, OpError, OpStep};
 
-use super::errno::Errno;
+use crate::error_code::ErrorCode;
 
 /// Maximum number of mappings of this process at a time. The table is static, because a signal handler must not allocate.
 const MAX_MAPPINGS: usize = 1024;
@@ -40,7 +40,7 @@ pub(crate) struct Mapping {
 impl Mapping {
     /// Maps `bytes` bytes; the file must be as long.
     pub fn new(fd: RawFd, bytes: u64) -> Result<Self, OpError> {
-        let len = usize::try_from(bytes).map_err(|_| Errno(libc::EFBIG).at("mmap"))?;
+        let len = usize::try_from(bytes).map_err(|_| ErrorCode(libc::EFBIG).at("mmap"))?;
         let place = reserve()?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a fresh mapping touches no memory of ours; what it shows may change at any time, so it is
@@ -48,7 +48,7 @@ impl Mapping {
         let base = unsafe { libc::mmap(ptr::null_mut(), len, protection, libc::MAP_SHARED, fd, 0) };
         let mapped = NonNull::new(base.cast::<u8>()).filter(|_| base != libc::MAP_FAILED);
         let Some(base) = mapped else {
-            let errno = Errno::last();
+            let errno = ErrorCode::last();
             MAPPED[place].base.store(0, Ordering::Release);
             return Err(refused(errno));
         };
@@ -103,10 +103,10 @@ impl Drop for Mapping {
 }
 
 #[cold]
-fn refused(errno: Errno) -> OpError {
+fn refused(errno: ErrorCode) -> OpError {
     match errno {
         // Such as a mount without a page cache of its own.
-        Errno(libc::ENODEV | libc::EINVAL | libc::EACCES) => {
+        ErrorCode(libc::ENODEV | libc::EINVAL | libc::EACCES) => {
             let detail = format!("{}: this file system has no shared mappings", errno.name());
             OpError::new(ErrorClass::Unsupported, MMAP, detail)
         }
@@ -117,7 +117,7 @@ fn refused(errno: Errno) -> OpError {
 /// Takes a free entry, and installs the handler before anything is mapped.
 fn reserve() -> Result<usize, OpError> {
     static HANDLER: OnceLock<Result<(), i32>> = OnceLock::new();
-    (*HANDLER.get_or_init(install)).map_err(|number| Errno(number).at("sigaction"))?;
+    (*HANDLER.get_or_init(install)).map_err(|number| ErrorCode(number).at("sigaction"))?;
     // Base 1 is never a mapped address: it marks an entry that is reserved but not mapped yet.
     let take =
         |place: &MappedRange| place.base.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok();
@@ -137,7 +137,7 @@ fn install() -> Result<(), i32> {
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         libc::sigaction(libc::SIGBUS, &raw const action, ptr::null_mut())
     };
-    if installed == 0 { Ok(()) } else { Err(Errno::last().0) }
+    if installed == 0 { Ok(()) } else { Err(ErrorCode::last().0) }
 }
 
 /// Maps an empty page where one of our mappings failed, records the failure, and lets the copy continue: its result is

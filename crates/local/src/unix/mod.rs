@@ -8,28 +8,19 @@
 //! directory and without links, and the directories that sharebench makes are private and stay open while they are used
 //! (docs/security.md).
 //!
-//! ```
-//! use sharebench_local::PosixTarget;
-//! use sharebench_target::{Target, TargetUrl};
-//! let target = PosixTarget::from_url(TargetUrl::parse("file:///tmp?direct=1").unwrap()).unwrap();
-//! assert_eq!(target.url(), "/tmp?direct=1");
-//! assert_eq!(target.capabilities().protocol, "local");
-//! ```
-//!
 //! [`Session::submit`]: sharebench_target::Session::submit
 
-mod buffers;
 mod cache;
 mod counter;
 mod directories;
-mod errno;
-mod files;
+pub(crate) mod error_codes;
 mod known_directories;
 mod locks;
 mod mapping;
+pub(crate) mod memory;
 mod mount;
 mod names;
-mod offers;
+pub(crate) mod offers;
 mod overlapping_calls;
 mod owner;
 mod policy;
@@ -44,4 +35,4 @@ mod target;
 mod transfer;
 mod uring;
 
-pub use target::{Engine, PosixTarget};
+pub use target::{Engine, LocalTarget};

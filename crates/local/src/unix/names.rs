@@ -7,9 +7,9 @@ use sharebench_model::{Entry, ListedPage, MetaYield, OpError, Space, Stat};
 use sharebench_target::{HeldEntries, ListingGuard};
 
 use super::directories::Directories;
-use super::errno::Errno;
 use super::relative_path::{RelativePath, c_string, encode};
 use super::sys;
+use crate::error_code::ErrorCode;
 
 /// Size of the buffer for the entries of one system call.
 const LISTED_BYTES: usize = 64 << 10;
@@ -69,7 +69,7 @@ pub(crate) fn remove_dir(
     *requests += 1;
     sys::unlinkat(parent.as_fd(), &c_string(name), libc::AT_REMOVEDIR).map_err(|errno| match errno {
         // POSIX allows either error for a directory with entries.
-        Errno(libc::EEXIST) => Errno(libc::ENOTEMPTY).at("unlinkat"),
+        ErrorCode(libc::EEXIST) => ErrorCode(libc::ENOTEMPTY).at("unlinkat"),
         errno => errno.at("unlinkat"),
     })?;
     directories.forget(&path);

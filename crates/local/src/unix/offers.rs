@@ -1,17 +1,16 @@
-//! What a local or mounted path offers, for `sharebench probe`.
+//! What Linux offers for a path: its mount, direct I/O and `io_uring`.
 
-use sharebench_model::{CachePolicy, Fact, IoPolicy, MetaOp, MetaYield, SyncPolicy};
-use sharebench_target::offers::{OfferReport, Usability, size_text};
-use sharebench_target::{Session, SessionSpec, Target, call};
+use sharebench_model::{Fact, TargetFacts};
+use sharebench_target::offers::{OfferReport, Usability};
+use sharebench_target::{SessionSpec, Target};
 
-use super::PosixTarget;
+use super::LocalTarget;
+use crate::offers::FEATURES;
 
-const MOUNT: &str = "mount";
-const FEATURES: &str = "features";
-const SPACE: &str = "space";
+pub(crate) const VOLUME: &str = "mount";
 
 /// Facts of a session that describe its mount, with their names in a report.
-const MOUNT_FACTS: [(Fact, &str); 7] = [
+pub(crate) const VOLUME_FACTS: [(Fact, &str); 7] = [
     (Fact::Access, "access"),
     (Fact::FileSystem, "file system"),
     (Fact::MountPoint, "mount point"),
@@ -21,72 +20,21 @@ const MOUNT_FACTS: [(Fact, &str); 7] = [
     (Fact::WireCounter, "counter of wire bytes"),
 ];
 
-impl PosixTarget {
-    /// Examines the directory and its mount. It creates nothing.
-    pub async fn offers(&self) -> OfferReport {
-        let mut report = OfferReport::new(self.url(), "local");
-        let spec = SessionSpec { slot_bytes: 4096, ..SessionSpec::default() };
-        match self.connect(&spec).await {
-            Err(error) => report.incompatible(format!("{}: {}", error.part, error.detail)),
-            Ok(mut session) => {
-                add_mount(&mut report, session.as_ref());
-                self.add_features(&mut report, session.as_ref()).await;
-                if let Ok(MetaYield::Space(space)) = call(session.as_mut(), MetaOp::Space).await {
-                    report.fact(SPACE, "total", size_text(space.total));
-                    report.fact(SPACE, "free", size_text(space.available));
-                }
-                session.close().await;
-            }
+pub(crate) async fn add_features(target: &LocalTarget, report: &mut OfferReport, facts: &TargetFacts) {
+    let deep = SessionSpec { slots: 2, slot_bytes: 4096, ..SessionSpec::default() };
+    match target.connect(&deep).await {
+        Ok(session) => {
+            report.add(FEATURES, "io_uring", "available", Usability::Used);
+            session.close().await;
         }
-        report
-    }
-
-    async fn add_features(&self, report: &mut OfferReport, session: &dyn Session) {
-        let deep = SessionSpec { slots: 2, slot_bytes: 4096, ..SessionSpec::default() };
-        match self.connect(&deep).await {
-            Ok(session) => {
-                report.add(FEATURES, "io_uring", "available", Usability::Used);
-                session.close().await;
-            }
-            Err(error) => {
-                report.add(
-                    FEATURES,
-                    "io_uring",
-                    format!("not available: {}", error.detail),
-                    Usability::NotOffered,
-                );
-            }
-        }
-        let unbuffered = IoPolicy { cache: CachePolicy::Unbuffered, ..IoPolicy::default() };
-        let through = IoPolicy { sync: SyncPolicy::WriteThrough, ..IoPolicy::default() };
-        for (name, policy, option) in [
-            ("direct I/O", unbuffered, "--cache unbuffered"),
-            ("write-through", through, "--sync write-through"),
-        ] {
-            match self.policy(policy) {
-                Ok(_) => report.add(FEATURES, name, "possible", Usability::With(option.to_owned())),
-                Err(refusal) => {
-                    report.add(
-                        FEATURES,
-                        name,
-                        format!("not possible: {}", refusal.reason),
-                        Usability::NotOffered,
-                    );
-                }
-            }
-        }
-        if let Some(unit) = session.facts().get(Fact::DirectIoUnit) {
-            report.fact(FEATURES, "unit of direct I/O", format!("{unit} bytes"));
+        Err(error) => {
+            let why = format!("not available: {}", error.detail);
+            report.add(FEATURES, "io_uring", why, Usability::NotOffered);
         }
     }
-}
-
-fn add_mount(report: &mut OfferReport, session: &dyn Session) {
-    let facts = session.facts();
-    for (fact, name) in MOUNT_FACTS {
-        if let Some(value) = facts.get(fact) {
-            report.fact(MOUNT, name, value);
-        }
+    target.add_policies(report, "direct I/O");
+    if let Some(unit) = facts.get(Fact::DirectIoUnit) {
+        report.fact(FEATURES, "unit of direct I/O", format!("{unit} bytes"));
     }
 }
 
@@ -95,17 +43,9 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_directory_is_reported_with_its_mount_and_free_space() {
-        let report = PosixTarget::new(std::env::temp_dir()).offers().await;
+    async fn a_directory_is_reported_with_its_mount_and_io_uring() {
+        let report = LocalTarget::new(std::env::temp_dir()).offers().await;
         assert!(report.row("mount", "file system").is_some(), "{report:?}");
-        assert!(report.row("space", "free").is_some(), "{report:?}");
         assert!(report.row("features", "io_uring").is_some(), "{report:?}");
-        assert!(report.is_usable(), "{:?}", report.incompatibilities);
-    }
-
-    #[tokio::test]
-    async fn a_missing_directory_is_named() {
-        let report = PosixTarget::new("/nowhere/at all").offers().await;
-        assert!(report.incompatibilities[0].contains("no such directory"), "{:?}", report.incompatibilities);
     }
 }

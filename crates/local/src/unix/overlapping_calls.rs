@@ -5,10 +5,10 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpStep, OpenHow};
 
 use super::directories::Directories;
-use super::errno::Errno;
 use super::names;
 use super::relative_path::RelativePath;
 use super::sys;
+use crate::error_code::ErrorCode;
 
 /// An operation with all that its system calls need, so that any thread can perform it.
 ///
@@ -114,7 +114,7 @@ fn size_of_file(fd: RawFd, requests: &mut u32) -> Result<u64, OpError> {
     *requests += 1;
     let stat = sys::fstat(fd).map_err(|errno| errno.at("fstat"))?;
     if names::is_dir(&stat) {
-        return Err(Errno(libc::EISDIR).at("openat"));
+        return Err(ErrorCode(libc::EISDIR).at("openat"));
     }
     Ok(stat.st_size.cast_unsigned())
 }

@@ -6,9 +6,9 @@ use libc::c_int;
 use sharebench_model::{CachePolicy, IoPolicy};
 use sharebench_target::{PolicyRefusal, PolicyTerms};
 
-use super::errno::Errno;
 use super::mount::Mount;
 use super::sys;
+use crate::error_code::ErrorCode;
 
 /// File systems that exist only in the page cache.
 const MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
@@ -63,7 +63,7 @@ impl Policies {
         let unnamed = sys::openat(root.as_fd(), c".", flags);
         // Other failures come from unnamed files, not from direct I/O.
         // Only EINVAL means that the file system rejects the flag O_DIRECT (open(2)).
-        let can_direct = !matches!(unnamed, Err(Errno(libc::EINVAL)));
+        let can_direct = !matches!(unnamed, Err(ErrorCode(libc::EINVAL)));
         let said = unnamed.ok().and_then(|file| sys::direct_alignment(file.as_raw_fd()));
         let block = || sys::block_size(root.as_raw_fd()).unwrap_or(sys::DEFAULT_BLOCK);
         let unit = match below {

@@ -6,9 +6,10 @@ use std::task::{Context, Poll};
 use sharebench_model::{DataOp, MetaOp, MetaReply, OpError, Reply, Slot, TargetFacts, WireCount};
 use sharebench_target::{LocalBoxFuture, Session};
 
-use super::buffers::Buffers;
-use super::session_core::{SessionCore, copy_mapped, too_long};
-use super::transfer::{file_and_len, transfer};
+use super::session_core::{SessionCore, copy_mapped};
+use super::transfer::transfer;
+use crate::buffers::Buffers;
+use crate::data_op::{file_and_len, too_long};
 
 /// A session with one slot, whose operations are blocking system calls.
 ///
@@ -34,7 +35,7 @@ impl PsyncSession {
             return copy_mapped(mapping, op, self.buffers.slot(slot));
         }
         let (file, len) = file_and_len(op);
-        let fd = self.core.files.fd(file)?;
+        let fd = self.core.fd(file)?;
         let size = self.buffers.slot_bytes();
         let slot = self.buffers.slot(slot).get_mut(..len as usize).ok_or_else(|| too_long(len, size))?;
         transfer(fd, op, slot, requests).map_err(|(errno, call)| self.core.failure(errno, call))

@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::ffi::CString;
 
-use sharebench_model::{ErrorClass, OpError, OpStep};
+use sharebench_model::OpError;
 use sharebench_target::is_working_directory;
+
+use crate::path_components;
 
 /// First of the 128 private characters that represent the bytes 0x80 to 0xFF of names that are not UTF-8.
 const FIRST_ESCAPE: u32 = 0x10_FF80;
@@ -19,20 +21,10 @@ pub(crate) struct RelativePath<'p>(Cow<'p, [u8]>);
 impl<'p> RelativePath<'p> {
     /// Checks a path and brings it into the system's form.
     pub fn parse(path: &'p str) -> Result<Self, OpError> {
-        let refuse = |why: &str| OpError::new(ErrorClass::Refused, OpStep::Path, format!("'{path}' {why}"));
+        path_components::check(path)?;
         let bytes = path.as_bytes();
-        if bytes.is_empty() {
-            return Ok(Self(Cow::Borrowed(bytes)));
-        }
-        for part in bytes.split(|byte| *byte == b'/') {
-            match part {
-                b"" => return Err(refuse("has an empty component")),
-                b"." | b".." => return Err(refuse("leaves its directory")),
-                _ => {}
-            }
-        }
         if bytes.contains(&0) {
-            return Err(refuse("holds a NUL byte"));
+            return Err(path_components::refused(path, "holds a NUL byte"));
         }
         // Few names have a character that could be an escape.
         let decoded = if bytes.contains(&FIRST_BYTE_OF_ESCAPES) {
@@ -125,6 +117,8 @@ fn decode(text: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use sharebench_model::ErrorClass;
+
     use super::*;
 
     #[test]

@@ -1,23 +1,24 @@
 //! The common part of both session types: the root directory, open files, and name operations.
 
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use sharebench_model::{
     DataOp, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpStep, Stability, TargetFacts,
 };
+use sharebench_stream_client::OpenFileTable;
 
 use super::cache;
 use super::counter::Counter;
 use super::directories::Directories;
-use super::errno::Errno;
-use super::files::Files;
 use super::locks;
 use super::mapping::Mapping;
 use super::names::{self, OpenListing};
 use super::overlapping_calls::{CallOutcome, OverlappingCall};
 use super::policy::Policies;
 use super::ranges;
-use super::sys;
+use super::sys::{self, ByteRange};
+use crate::data_op::{too_long, unaligned};
+use crate::error_code::ErrorCode;
 
 /// The part that both kinds of sessions share: the directory, the open files and mappings, the policies of the file
 /// system, and operations on names.
@@ -27,7 +28,7 @@ use super::sys;
 #[derive(Debug)]
 pub(crate) struct SessionCore {
     pub directories: Directories,
-    pub files: Files,
+    pub files: OpenFileTable<OwnedFd>,
     pub facts: TargetFacts,
     pub policies: Policies,
     /// A file was opened for direct I/O, which has alignment rules.
@@ -71,7 +72,7 @@ impl SessionCore {
             }
             MetaOp::DropCache { file } => self.drop_cache(file, requests),
             MetaOp::Residency { file } => {
-                let fd = self.files.fd(file)?;
+                let fd = self.fd(file)?;
                 cache::residency(fd, self.overlay, requests).map(MetaYield::Residency)
             }
             MetaOp::Map { file, bytes } => self.map(file, bytes, requests),
@@ -85,10 +86,10 @@ impl SessionCore {
             | MetaOp::PunchHole { .. }
             | MetaOp::ReadSparse { .. } => ranges::perform(&self.files, &op, requests),
             MetaOp::Lock { file, offset, bytes, wait } => {
-                locks::lock(&self.files, file, (offset, bytes), wait, requests)
+                locks::lock(self.fd(file)?, ByteRange { offset, bytes }, wait, requests)
             }
             MetaOp::Unlock { file, offset, bytes } => {
-                locks::unlock(&self.files, file, (offset, bytes), requests)
+                locks::unlock(self.fd(file)?, ByteRange { offset, bytes }, requests)
             }
             MetaOp::OpenDenying { .. } => Err(OpError::no_share_modes("POSIX")),
             MetaOp::OpenSemaphore { .. }
@@ -107,6 +108,12 @@ impl SessionCore {
         }
     }
 
+    /// The descriptor of an open file.
+    #[inline]
+    pub fn fd(&self, file: FileRef) -> Result<RawFd, OpError> {
+        Ok(self.files.get(file)?.as_raw_fd())
+    }
+
     /// Prepares an operation that can overlap with others. A file that is closed belongs to the operation from now on.
     pub fn prepared(&mut self, op: MetaOp, requests: &mut u32) -> Result<OverlappingCall, OpError> {
         match op {
@@ -116,9 +123,9 @@ impl SessionCore {
             }
             MetaOp::Close { file } => {
                 self.unmap(file, requests);
-                Ok(OverlappingCall::Close { fd: self.files.remove(file)? })
+                Ok(OverlappingCall::Close { fd: self.files.close(file)? })
             }
-            MetaOp::SetSize { file, size } => Ok(OverlappingCall::SetSize { fd: self.files.fd(file)?, size }),
+            MetaOp::SetSize { file, size } => Ok(OverlappingCall::SetSize { fd: self.fd(file)?, size }),
             op => Ok(OverlappingCall::Names(op)),
         }
     }
@@ -128,14 +135,14 @@ impl SessionCore {
         match outcome {
             CallOutcome::Opened { fd, size, flags } => {
                 self.direct |= flags & libc::O_DIRECT != 0;
-                Ok(MetaYield::Opened { file: self.files.insert(fd)?, size })
+                Ok(MetaYield::Opened { file: self.files.open(fd)?, size })
             }
             CallOutcome::Other(done) => Ok(done),
         }
     }
 
     fn map(&mut self, file: FileRef, bytes: u64, requests: &mut u32) -> Result<MetaYield, OpError> {
-        let fd = self.files.fd(file)?;
+        let fd = self.fd(file)?;
         self.unmap(file, requests);
         if bytes > 0 {
             *requests += 2;
@@ -159,7 +166,7 @@ impl SessionCore {
     }
 
     fn drop_cache(&mut self, file: FileRef, requests: &mut u32) -> Result<MetaYield, OpError> {
-        let fd = self.files.fd(file)?;
+        let fd = self.fd(file)?;
         if !self.drop_cache {
             let detail = "this file system keeps its files in the page cache";
             return Err(OpError::new(ErrorClass::Unsupported, OpStep::ClientCache, detail));
@@ -170,16 +177,9 @@ impl SessionCore {
 
     /// The failure of a data operation. For direct I/O the message adds the alignment rule, which errno does not show.
     #[cold]
-    pub fn failure(&self, errno: Errno, call: &'static str) -> OpError {
+    pub fn failure(&self, errno: ErrorCode, call: &'static str) -> OpError {
         match (errno, self.direct) {
-            (Errno(libc::EINVAL), true) => {
-                let detail = format!(
-                    "{}: direct I/O needs offsets and lengths in multiples of {} bytes",
-                    errno.name(),
-                    self.policies.unit
-                );
-                OpError::new(ErrorClass::Unsupported, OpStep::SystemCall(call), detail)
-            }
+            (ErrorCode(libc::EINVAL), true) => unaligned(errno, call, "direct", self.policies.unit),
             _ => errno.at(call),
         }
     }
@@ -199,13 +199,6 @@ fn check_mappable(fd: RawFd) -> Result<(), OpError> {
     Ok(())
 }
 
-/// A record larger than the slot is rejected, never split.
-#[cold]
-pub(crate) fn too_long(len: u32, slot_bytes: usize) -> OpError {
-    let detail = format!("{len} bytes do not fit a slot of {slot_bytes}");
-    OpError::new(ErrorClass::Refused, OpStep::Submit, detail)
-}
-
 /// An operation on a mapped file: a copy between the slot and the mapping, without a system call.
 pub(crate) fn copy_mapped(mapping: &Mapping, op: DataOp, slot: &mut [u8]) -> Result<u32, OpError> {
     let size = slot.len();
@@ -220,5 +213,26 @@ pub(crate) fn copy_mapped(mapping: &Mapping, op: DataOp, slot: &mut [u8]) -> Res
             let detail = "a mapping has no durable writes; flush the file";
             Err(OpError::new(ErrorClass::Unsupported, OpStep::SystemCall("mmap"), detail))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_reference_stays_void_while_others_come_and_go() {
+        let any = || OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
+        let mut files = OpenFileTable::default();
+        let first = files.open(any()).unwrap();
+        drop(files.close(first).unwrap());
+        for _ in 0..300 {
+            let next = files.open(any()).unwrap();
+            assert_ne!(next, first);
+            assert!(files.get(next).is_ok() && files.get(first).is_err());
+            assert!(next.0 & 0xFFFF < 100, "places are used again");
+            drop(files.close(next).unwrap());
+        }
+        assert_eq!(files.close(first).unwrap_err().class, ErrorClass::Stale);
     }
 }

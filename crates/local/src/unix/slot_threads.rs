@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use sharebench_model::{CpuTime, DataOp, ErrorClass, FileRef, OpError, OpStep, Slot};
 
 use super::directories::Directories;
-use super::errno::Errno;
 use super::overlapping_calls::{CallOutcome, OverlappingCall};
 use super::sys;
 use super::transfer::transfer;
+use crate::error_code::ErrorCode;
 
 /// Bytes of the stack of a thread, which makes system calls only.
 const STACK_BYTES: usize = 256 << 10;
@@ -81,7 +81,7 @@ pub(crate) struct Completion {
 #[derive(Debug)]
 pub(crate) enum WorkResult {
     Call(Result<CallOutcome, OpError>),
-    Data(Result<u32, (Errno, &'static str)>),
+    Data(Result<u32, (ErrorCode, &'static str)>),
 }
 
 /// The completions that the session has not collected, and who waits for the next one.

@@ -7,15 +7,15 @@ use std::ptr;
 
 use libc::{c_int, c_uint};
 
-use super::errno::Errno;
+use crate::error_code::ErrorCode;
 
 /// Block size of a file system that does not report one, in bytes.
 pub const DEFAULT_BLOCK: u64 = 4096;
 
-type Result<T> = std::result::Result<T, Errno>;
+type Result<T> = std::result::Result<T, ErrorCode>;
 
 fn count(returned: isize) -> Result<usize> {
-    if returned < 0 { Err(Errno::last()) } else { Ok(returned as usize) }
+    if returned < 0 { Err(ErrorCode::last()) } else { Ok(returned as usize) }
 }
 
 fn done(returned: c_int) -> Result<()> {
@@ -62,6 +62,13 @@ pub fn punch_hole(fd: RawFd, offset: u64, bytes: u64) -> Result<()> {
     done(unsafe { libc::fallocate64(fd, mode, offset.cast_signed(), bytes.cast_signed()) })
 }
 
+/// A part of a file.
+#[derive(Debug, Clone, Copy)]
+pub struct ByteRange {
+    pub offset: u64,
+    pub bytes: u64,
+}
+
 /// What becomes of a range of an open file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RangeLock {
@@ -72,20 +79,20 @@ pub enum RangeLock {
 }
 
 /// Locks or unlocks bytes for the open file itself, not for the process.
-pub fn lock_range(fd: RawFd, (offset, bytes): (u64, u64), lock: RangeLock) -> Result<()> {
+pub fn lock_range(fd: RawFd, range: ByteRange, lock: RangeLock) -> Result<()> {
     let (kind, command) = match lock {
         RangeLock::Exclusive { wait: true } => (libc::F_WRLCK, libc::F_OFD_SETLKW),
         RangeLock::Exclusive { wait: false } => (libc::F_WRLCK, libc::F_OFD_SETLK),
         RangeLock::Unlocked => (libc::F_UNLCK, libc::F_OFD_SETLK),
     };
     // SAFETY: all fields are numbers, for which zero is valid; the process must be 0 in these commands.
-    let mut range: libc::flock64 = unsafe { std::mem::zeroed() };
-    range.l_type = kind as libc::c_short;
-    range.l_whence = libc::SEEK_SET as libc::c_short;
-    range.l_start = offset.cast_signed();
-    range.l_len = bytes.cast_signed();
+    let mut request: libc::flock64 = unsafe { std::mem::zeroed() };
+    request.l_type = kind as libc::c_short;
+    request.l_whence = libc::SEEK_SET as libc::c_short;
+    request.l_start = range.offset.cast_signed();
+    request.l_len = range.bytes.cast_signed();
     // SAFETY: the pointer is to a live structure, which the call reads.
-    done(unsafe { libc::fcntl(fd, command, &raw const range) })
+    done(unsafe { libc::fcntl(fd, command, &raw const request) })
 }
 
 pub fn fsync(fd: RawFd) -> Result<()> {
@@ -129,7 +136,7 @@ pub fn fstatat(dir: BorrowedFd<'_>, path: &CStr) -> Result<libc::stat64> {
 }
 
 pub fn ftruncate(fd: RawFd, size: u64) -> Result<()> {
-    let size = i64::try_from(size).map_err(|_| Errno(libc::EFBIG))?;
+    let size = i64::try_from(size).map_err(|_| ErrorCode(libc::EFBIG))?;
     // SAFETY: no memory is involved.
     done(unsafe { libc::ftruncate64(fd, size) })
 }
@@ -205,7 +212,7 @@ pub fn fadvise_dontneed(fd: RawFd) -> Result<()> {
     // SAFETY: no memory is involved; this call returns the error number instead of setting it.
     match unsafe { libc::posix_fadvise64(fd, 0, 0, libc::POSIX_FADV_DONTNEED) } {
         0 => Ok(()),
-        number => Err(Errno(number)),
+        number => Err(ErrorCode(number)),
     }
 }
 
@@ -262,13 +269,13 @@ pub fn resident_pages(fd: RawFd, bytes: u64) -> Result<u64> {
     if bytes == 0 {
         return Ok(0);
     }
-    let len = usize::try_from(bytes).map_err(|_| Errno(libc::EFBIG))?;
+    let len = usize::try_from(bytes).map_err(|_| ErrorCode(libc::EFBIG))?;
     let mut pages = vec![0_u8; len.div_ceil(page_bytes() as usize)];
     // SAFETY: a fresh mapping that is never read; mincore writes one byte per page into `pages`.
     unsafe {
         let mapping = libc::mmap(ptr::null_mut(), len, libc::PROT_READ, libc::MAP_SHARED, fd, 0);
         if mapping == libc::MAP_FAILED {
-            return Err(Errno::last());
+            return Err(ErrorCode::last());
         }
         let looked = done(libc::mincore(mapping, len, pages.as_mut_ptr()));
         libc::munmap(mapping, len);

@@ -9,16 +9,14 @@ use std::sync::Arc;
 
 use crate::beneath::Resolution;
 use sharebench_model::{ErrorClass, Fact, IoPolicy, TargetFacts};
+use sharebench_stream_client::OpenFileTable;
 use sharebench_target::{
     CallDepth, Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Session, SessionSpec,
     Target, TargetUrl, UrlError, UrlPart,
 };
 
-use super::buffers::Buffers;
 use super::counter::Counter;
 use super::directories::Directories;
-use super::errno::Errno;
-use super::files::Files;
 use super::known_directories::KnownDirectories;
 use super::mount::Mount;
 use super::policy::Policies;
@@ -26,10 +24,10 @@ use super::psync::PsyncSession;
 use super::session_core::SessionCore;
 use super::sys;
 use super::uring::UringSession;
+use crate::buffers::Buffers;
+use crate::error_code::ErrorCode;
+use crate::options::{MAX_DEPTH, MAX_RECORD, check_slots, take_direct};
 
-/// Largest record one `pread` or `pwrite` moves (read(2)): a page less than 2 GiB.
-const MAX_RECORD: u32 = 0x7FFF_F000;
-const MAX_DEPTH: u32 = 4096;
 /// Operations on names in flight: each has a thread, and may have a file open.
 const MAX_CALL_DEPTH: u32 = 512;
 
@@ -68,7 +66,7 @@ impl fmt::Display for Engine {
 /// that the pre-step command replaces is found by the next session. All sessions agree on the identity of the working
 /// directories that they have open; clones of the target share this knowledge.
 #[derive(Debug, Clone)]
-pub struct PosixTarget {
+pub struct LocalTarget {
     path: PathBuf,
     engine: Engine,
     direct: bool,
@@ -76,7 +74,7 @@ pub struct PosixTarget {
     known: Arc<KnownDirectories>,
 }
 
-impl PosixTarget {
+impl LocalTarget {
     /// A directory with cached I/O.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let resolution = Resolution::of_this_kernel();
@@ -106,19 +104,12 @@ impl PosixTarget {
 
     /// Takes `file:///dir?direct=1&engine=auto|psync|uring`, or a bare path.
     pub fn from_url(mut url: TargetUrl) -> Result<Self, UrlError> {
-        if url.scheme != "file" {
-            return Err(url.error("not a local path"));
-        }
+        let direct = take_direct(&mut url)?;
         let engine = match url.take("engine").as_deref() {
             None | Some("auto") => Engine::Auto,
             Some("psync") => Engine::Psync,
             Some("uring") => Engine::Uring,
             Some(other) => return Err(url.error(format!("engine={other}: use auto, psync or uring"))),
-        };
-        let direct = match url.take("direct").as_deref() {
-            None | Some("0") => false,
-            Some("1") => true,
-            Some(other) => return Err(url.error(format!("direct={other}: use 0 or 1"))),
         };
         url.refuse_leftovers("direct= and engine=")?;
         Ok(Self::new(url.path).with_engine(engine).with_direct(direct))
@@ -133,7 +124,7 @@ impl PosixTarget {
         ConnectError { url: self.url(), part, class, detail: detail.into() }
     }
 
-    fn path_error(&self, errno: Errno) -> ConnectError {
+    fn path_error(&self, errno: ErrorCode) -> ConnectError {
         let detail = match errno.0 {
             libc::ENOENT => format!("there is no such directory{}; {}", self.server_hint(), errno.name()),
             libc::ENOTDIR => format!("not a directory; {}", errno.name()),
@@ -163,7 +154,7 @@ impl PosixTarget {
         let path = CString::new(self.path.as_os_str().as_bytes())
             .map_err(|_| self.error(UrlPart::Path, ErrorClass::Refused, "the path holds a NUL byte"))?;
         let flags = libc::O_RDONLY | libc::O_DIRECTORY;
-        let here = std::fs::File::open("/").map_err(|_| self.path_error(Errno(libc::EIO)))?;
+        let here = std::fs::File::open("/").map_err(|_| self.path_error(ErrorCode(libc::EIO)))?;
         // An absolute path ignores the directory given; a relative one is made absolute below.
         let absolute = if self.path.is_absolute() { None } else { std::env::current_dir().ok() };
         let path = match absolute {
@@ -203,7 +194,7 @@ impl PosixTarget {
         facts.state(Fact::Engine, engine.to_string());
         Ok(SessionCore {
             directories: Directories::new(root, self.resolution, Arc::clone(&self.known)),
-            files: Files::default(),
+            files: OpenFileTable::default(),
             facts,
             policies,
             direct: false,
@@ -226,10 +217,8 @@ impl PosixTarget {
             }
             (engine, _) => engine,
         };
-        if spec.slots > MAX_DEPTH || spec.slot_bytes > MAX_RECORD {
-            let detail = format!("at most queue depth {MAX_DEPTH} and records of {MAX_RECORD} bytes");
-            return Err(self.error(UrlPart::Option("engine"), ErrorClass::Unsupported, detail));
-        }
+        check_slots(spec)
+            .map_err(|limits| self.error(UrlPart::Option("engine"), ErrorClass::Unsupported, limits))?;
         let core = self.enter(engine)?;
         let buffers = Buffers::new(spec.slots, spec.slot_bytes).map_err(|errno| {
             let detail = format!(
@@ -262,7 +251,7 @@ fn drops_cache(mount: Option<&Mount>) -> bool {
     mount.is_none_or(|mount| !matches!(mount.kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs"))
 }
 
-impl Target for PosixTarget {
+impl Target for LocalTarget {
     fn url(&self) -> String {
         let mut url = self.path.display().to_string();
         let engine = (self.engine != Engine::Auto).then(|| format!("engine={}", self.engine));

@@ -1,18 +1,9 @@
 //! One data operation as a blocking system call.
 
-use sharebench_model::{DataOp, FileRef, Stability};
+use sharebench_model::{DataOp, Stability};
 
-use super::errno::Errno;
 use super::sys;
-
-/// The file of an operation, and the bytes of the slot that it uses.
-#[inline]
-pub(crate) fn file_and_len(op: DataOp) -> (FileRef, u32) {
-    match op {
-        DataOp::Read { file, len, .. } | DataOp::Write { file, len, .. } => (file, len),
-        DataOp::Flush { file } => (file, 0),
-    }
-}
+use crate::error_code::ErrorCode;
 
 /// Performs an operation on an open file and returns the bytes transferred. `slot` is as long as the operation says. Adds the
 /// number of system calls to `requests`; an error names the call.
@@ -22,7 +13,7 @@ pub(crate) fn transfer(
     op: DataOp,
     slot: &mut [u8],
     requests: &mut u32,
-) -> Result<u32, (Errno, &'static str)> {
+) -> Result<u32, (ErrorCode, &'static str)> {
     match op {
         DataOp::Read { offset, .. } => {
             *requests += 1;
@@ -49,7 +40,7 @@ fn write_all(
     mut offset: u64,
     stability: Stability,
     requests: &mut u32,
-) -> Result<(), Errno> {
+) -> Result<(), ErrorCode> {
     loop {
         *requests += 1;
         let bytes = match stability {
@@ -61,7 +52,7 @@ fn write_all(
         match (from.is_empty(), bytes) {
             (true, _) => return Ok(()),
             // Nothing written and no reason given: trying again would never end.
-            (false, 0) => return Err(Errno(libc::EIO)),
+            (false, 0) => return Err(ErrorCode(libc::EIO)),
             _ => {}
         }
     }

@@ -12,12 +12,12 @@ use sharebench_model::{
 };
 use sharebench_target::{CallReply, LocalBoxFuture, Session};
 
-use super::buffers::Buffers;
-use super::errno::Errno;
 use super::overlapping_calls::file_of;
-use super::session_core::{SessionCore, copy_mapped, too_long};
+use super::session_core::{SessionCore, copy_mapped};
 use super::slot_threads::{Completion, SlotBuffer, SlotThreads, Work, WorkResult};
-use super::transfer::file_and_len;
+use crate::buffers::Buffers;
+use crate::data_op::{file_and_len, too_long};
+use crate::error_code::ErrorCode;
 
 /// How long a dropped session waits for what is in flight before it leaves the memory to the system.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -34,15 +34,15 @@ struct Flight {
 
 impl Flight {
     /// The result of the operation; none if a part of it is still to be done.
-    fn settle(&mut self, result: i32) -> Option<Result<u32, Errno>> {
+    fn settle(&mut self, result: i32) -> Option<Result<u32, ErrorCode>> {
         // A completion holds a negative error number instead of setting errno.
-        let Ok(bytes) = u32::try_from(result) else { return Some(Err(Errno(-result))) };
+        let Ok(bytes) = u32::try_from(result) else { return Some(Err(ErrorCode(-result))) };
         match self.op {
             DataOp::Write { len, .. } => {
                 self.done += bytes;
                 match (self.done >= len, bytes) {
                     (true, _) => Some(Ok(len)),
-                    (false, 0) => Some(Err(Errno(libc::EIO))),
+                    (false, 0) => Some(Err(ErrorCode(libc::EIO))),
                     (false, _) => None,
                 }
             }
@@ -90,7 +90,7 @@ pub(crate) struct UringSession {
     answered: Vec<Reply>,
     /// Replies to operations on names that the next poll gives.
     called: Vec<CallReply>,
-    broken: Option<Errno>,
+    broken: Option<ErrorCode>,
 }
 
 fn ring(entries: u32) -> std::io::Result<IoUring> {
@@ -106,14 +106,11 @@ fn ring(entries: u32) -> std::io::Result<IoUring> {
     modern.or_else(|_| IoUring::builder().dontfork().build(entries))
 }
 
-fn errno(error: &std::io::Error) -> Errno {
-    Errno(error.raw_os_error().unwrap_or(libc::EIO))
-}
-
 impl UringSession {
-    pub fn new(core: SessionCore, buffers: Buffers) -> Result<Self, Errno> {
+    pub fn new(core: SessionCore, buffers: Buffers) -> Result<Self, ErrorCode> {
         let slots = buffers.slots();
-        let ring = ring(slots.next_power_of_two() as u32).map_err(|error| errno(&error))?;
+        let ring =
+            ring(slots.next_power_of_two() as u32).map_err(|error| ErrorCode::from_io_error(&error))?;
         let iovec = |slot| libc::iovec {
             iov_base: buffers.address(Slot(slot as u32)).cast(),
             iov_len: buffers.slot_bytes(),
@@ -148,7 +145,7 @@ impl UringSession {
         if !self.is_idle(slot) {
             return Err(OpError::slot_not_idle());
         }
-        self.core.files.fd(file)
+        self.core.fd(file)
     }
 
     fn is_idle(&self, slot: Slot) -> bool {
@@ -281,15 +278,15 @@ impl UringSession {
     }
 
     /// Submits the queued operations and waits for at least `want` completions.
-    fn enter(&mut self, want: usize) -> Result<(), Errno> {
+    fn enter(&mut self, want: usize) -> Result<(), ErrorCode> {
         match self.ring.submit_and_wait(want) {
             Ok(taken) => {
                 self.queued -= taken.min(self.queued);
                 Ok(())
             }
-            Err(error) => match errno(&error) {
+            Err(error) => match ErrorCode::from_io_error(&error) {
                 // Interrupted, or temporarily out of memory or completion entries: the caller retries.
-                Errno(libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
+                ErrorCode(libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
                 errno => Err(errno),
             },
         }
@@ -297,7 +294,7 @@ impl UringSession {
 
     /// The ring itself failed: every operation in flight gets an error reply, and its memory is leaked.
     #[cold]
-    fn give_up(&mut self, errno: Errno, replies: &mut Vec<Reply>) {
+    fn give_up(&mut self, errno: ErrorCode, replies: &mut Vec<Reply>) {
         self.broken = Some(errno);
         for (slot, place) in self.flights.iter_mut().enumerate() {
             if let Some(flight) = place.take() {
@@ -404,7 +401,10 @@ impl UringSession {
             let left = types::Timespec::from(left.min(Duration::from_millis(200)));
             let waited = self.ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&left));
             if let Err(error) = waited
-                && !matches!(errno(&error).0, libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY)
+                && !matches!(
+                    ErrorCode::from_io_error(&error).0,
+                    libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY
+                )
             {
                 return false;
             }
@@ -443,8 +443,8 @@ mod tests {
         let op = DataOp::Write { file: FileRef(0), offset: 0, len: 100, stability: Stability::Unstable };
         let mut flight = Flight { op, fd: 0, done: 0, requests: 1 };
         assert_eq!((flight.settle(60), flight.done), (None, 60));
-        assert_eq!(flight.settle(-libc::ENOSPC), Some(Err(Errno(libc::ENOSPC))));
-        assert_eq!(flight.settle(0), Some(Err(Errno(libc::EIO))));
+        assert_eq!(flight.settle(-libc::ENOSPC), Some(Err(ErrorCode(libc::ENOSPC))));
+        assert_eq!(flight.settle(0), Some(Err(ErrorCode(libc::EIO))));
         assert_eq!(flight.settle(40), Some(Ok(100)));
     }
 }

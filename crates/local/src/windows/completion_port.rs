@@ -12,7 +12,7 @@ use windows_sys::Win32::System::WindowsProgramming::{
     FILE_SKIP_COMPLETION_PORT_ON_SUCCESS, FILE_SKIP_SET_EVENT_ON_HANDLE,
 };
 
-use super::error_code::ErrorCode;
+use crate::error_code::ErrorCode;
 
 /// Completions of one call.
 const BATCH: usize = 64;

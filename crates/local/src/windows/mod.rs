@@ -8,11 +8,11 @@
 //! and a user who may write to the target's directory could exchange a directory for a link while a run uses it. What
 //! sharebench removes is listed without following links.
 
-mod buffers;
 mod completion_port;
-mod error_code;
+pub(crate) mod error_codes;
+pub(crate) mod memory;
 mod names;
-mod offers;
+pub(crate) mod offers;
 mod overlapped;
 mod policy;
 mod relative_path;
@@ -20,4 +20,4 @@ mod session;
 mod target;
 mod volume;
 
-pub use target::WindowsTarget;
+pub use target::LocalTarget;

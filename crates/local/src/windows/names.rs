@@ -9,14 +9,14 @@ use sharebench_model::{Entry, ListedPage, MetaYield, OpError, Stat};
 use sharebench_target::{HeldEntries, ListingGuard};
 use windows_sys::Win32::Foundation::ERROR_DIRECTORY;
 
-use super::error_code::ErrorCode;
 use super::relative_path::below;
+use crate::error_code::ErrorCode;
 
 /// Entries of one page of a listing.
 const PAGE_ENTRIES: usize = 512;
 
 fn failed(call: &'static str) -> impl Fn(io::Error) -> OpError {
-    move |error| ErrorCode::of(&error).at(call)
+    move |error| ErrorCode::from_io_error(&error).at(call)
 }
 
 pub(crate) fn stat(root: &Path, path: &str) -> Result<MetaYield, OpError> {

@@ -6,7 +6,8 @@ use windows_sys::Win32::Foundation::{ERROR_HANDLE_EOF, ERROR_IO_PENDING, GetLast
 use windows_sys::Win32::Storage::FileSystem::{ReadFile, WriteFile};
 use windows_sys::Win32::System::IO::{OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
 
-use super::error_code::ErrorCode;
+use super::error_codes::from_status;
+use crate::error_code::ErrorCode;
 
 /// The `OVERLAPPED` structures of a session, at addresses that do not change.
 ///
@@ -53,7 +54,7 @@ impl Operations {
         // SAFETY: after its completion the structure is no longer written by the system.
         let structure = unsafe { &*self.at(slot) };
         // The status has 32 bits, of which the first one is set for errors.
-        match ErrorCode::of_status((structure.Internal as u32).cast_signed()) {
+        match from_status((structure.Internal as u32).cast_signed()) {
             None => Ok(structure.InternalHigh as u32),
             // A read at or beyond the end of the file.
             Some(ErrorCode(ERROR_HANDLE_EOF)) => Ok(0),

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use sharebench_model::{ErrorClass, OpError, OpStep};
+use sharebench_model::OpError;
+
+use crate::path_components;
 
 /// Characters that Windows gives a meaning: separators, streams, wildcards, redirection.
 const RESERVED: [char; 8] = ['\\', ':', '*', '?', '"', '<', '>', '|'];
@@ -10,15 +12,14 @@ const RESERVED: [char; 8] = ['\\', ':', '*', '?', '"', '<', '>', '|'];
 /// The path of a name below `root`, which is a verbatim path, so that Windows applies no further rules to it. Names have no
 /// empty component, no `.` and no `..`, so that none leads out of the root; the empty path is the root itself.
 pub(crate) fn below(root: &Path, path: &str) -> Result<PathBuf, OpError> {
-    let refuse = |why: &str| OpError::new(ErrorClass::Refused, OpStep::Path, format!("'{path}' {why}"));
+    path_components::check(path)?;
+    let refuse = |why| path_components::refused(path, why);
     let mut full = root.to_owned();
     if path.is_empty() {
         return Ok(full);
     }
     for part in path.split('/') {
         match part {
-            "" => return Err(refuse("has an empty component")),
-            "." | ".." => return Err(refuse("leaves its directory")),
             _ if part.chars().any(|char| char.is_control() || RESERVED.contains(&char)) => {
                 return Err(refuse("holds a character that no name of Windows has"));
             }
@@ -32,6 +33,8 @@ pub(crate) fn below(root: &Path, path: &str) -> Result<PathBuf, OpError> {
 
 #[cfg(test)]
 mod tests {
+    use sharebench_model::ErrorClass;
+
     use super::*;
 
     #[test]

@@ -24,14 +24,15 @@ use windows_sys::Win32::Storage::FileSystem::{
 use windows_sys::Win32::System::IO::CancelIoEx;
 use windows_sys::Win32::System::Threading::INFINITE;
 
-use super::buffers::Buffers;
 use super::completion_port::CompletionPort;
-use super::error_code::ErrorCode;
 use super::names::{self, OpenListing};
 use super::overlapped::{Operations, Started};
 use super::policy::Policies;
 use super::relative_path::below;
 use super::volume::{space, wide};
+use crate::buffers::Buffers;
+use crate::data_op::{file_and_len, too_long, unaligned};
+use crate::error_code::ErrorCode;
 
 /// How long a dropped session waits for what is in flight before it leaves the memory to the system.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -202,16 +203,12 @@ impl OverlappedSession {
 
     /// Checks an operation against its slot and file.
     fn board(&self, slot: Slot, op: DataOp) -> Result<Flight, OpError> {
-        let (file, len) = match op {
-            DataOp::Read { file, len, .. } | DataOp::Write { file, len, .. } => (file, len),
-            DataOp::Flush { file } => (file, 0),
-        };
+        let (file, len) = file_and_len(op);
         if let Some(code) = self.broken {
             return Err(code.at("GetQueuedCompletionStatusEx"));
         }
         if len as usize > self.buffers.slot_bytes() {
-            let detail = format!("{len} bytes do not fit a slot of {}", self.buffers.slot_bytes());
-            return Err(OpError::new(ErrorClass::Refused, OpStep::Submit, detail));
+            return Err(too_long(len, self.buffers.slot_bytes()));
         }
         if !matches!(self.flights.get(slot.0 as usize), Some(None)) {
             return Err(OpError::slot_not_idle());
@@ -378,13 +375,7 @@ fn failure(code: ErrorCode, flight: &Flight, unit: u32) -> OpError {
         DataOp::Flush { .. } => "FlushFileBuffers",
     };
     match code {
-        ErrorCode(ERROR_INVALID_PARAMETER) if flight.unbuffered => {
-            let detail = format!(
-                "{}: unbuffered I/O needs offsets and lengths in multiples of {unit} bytes",
-                code.name()
-            );
-            OpError::new(ErrorClass::Unsupported, OpStep::SystemCall(call), detail)
-        }
+        ErrorCode(ERROR_INVALID_PARAMETER) if flight.unbuffered => unaligned(code, call, "unbuffered", unit),
         code => code.at(call),
     }
 }

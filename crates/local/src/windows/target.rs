@@ -9,27 +9,24 @@ use sharebench_target::{
     TargetUrl, UrlError, UrlPart,
 };
 
-use super::buffers::Buffers;
-use super::error_code::ErrorCode;
 use super::policy::Policies;
 use super::session::OverlappedSession;
 use super::volume::Volume;
-
-/// Largest record of one `ReadFile` or `WriteFile`: whole pages below 2 GiB.
-const MAX_RECORD: u32 = 0x7FFF_F000;
-const MAX_DEPTH: u32 = 4096;
+use crate::buffers::Buffers;
+use crate::error_code::ErrorCode;
+use crate::options::{MAX_DEPTH, MAX_RECORD, check_slots, take_direct};
 
 /// A directory on a drive, a mapped drive or a UNC path. It must exist when a session is opened.
 ///
 /// Files are opened by the clients of Windows, with their caches, so that a UNC path measures what programs on this
 /// machine get; `smb://` measures the same share with the client of sharebench.
 #[derive(Debug, Clone)]
-pub struct WindowsTarget {
+pub struct LocalTarget {
     path: PathBuf,
     direct: bool,
 }
 
-impl WindowsTarget {
+impl LocalTarget {
     /// A directory with cached I/O.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), direct: false }
@@ -47,14 +44,7 @@ impl WindowsTarget {
     /// # Errors
     /// Another scheme, an unknown option, or a value that the option does not have.
     pub fn from_url(mut url: TargetUrl) -> Result<Self, UrlError> {
-        if url.scheme != "file" {
-            return Err(url.error("not a local path"));
-        }
-        let direct = match url.take("direct").as_deref() {
-            None | Some("0") => false,
-            Some("1") => true,
-            Some(other) => return Err(url.error(format!("direct={other}: use 0 or 1"))),
-        };
+        let direct = take_direct(&mut url)?;
         url.refuse_leftovers("direct=")?;
         Ok(Self::new(url.local_path()).with_direct(direct))
     }
@@ -69,7 +59,7 @@ impl WindowsTarget {
     }
 
     fn path_error(&self, error: &io::Error) -> ConnectError {
-        let code = ErrorCode::of(error);
+        let code = ErrorCode::from_io_error(error);
         let detail = match code.class() {
             ErrorClass::NotFound => format!("there is no such directory; {}", code.name()),
             ErrorClass::Refused => format!("no permission; {}", code.name()),
@@ -88,10 +78,7 @@ impl WindowsTarget {
     }
 
     fn open(&self, spec: &SessionSpec) -> Result<Box<dyn Session>, ConnectError> {
-        if spec.slots > MAX_DEPTH || spec.slot_bytes > MAX_RECORD {
-            let detail = format!("at most queue depth {MAX_DEPTH} and records of {MAX_RECORD} bytes");
-            return Err(self.error(UrlPart::Path, ErrorClass::Unsupported, detail));
-        }
+        check_slots(spec).map_err(|limits| self.error(UrlPart::Path, ErrorClass::Unsupported, limits))?;
         let root = self.root()?;
         let volume = Volume::of(&root);
         let policies = Policies::new(&volume, self.direct);
@@ -117,7 +104,7 @@ impl WindowsTarget {
     }
 }
 
-impl Target for WindowsTarget {
+impl Target for LocalTarget {
     fn url(&self) -> String {
         let options = if self.direct { "?direct=1" } else { "" };
         format!("{}{options}", self.path.display())

@@ -11,7 +11,7 @@ use windows_sys::Win32::System::WindowsProgramming::{
     DRIVE_CDROM, DRIVE_FIXED, DRIVE_RAMDISK, DRIVE_REMOTE, DRIVE_REMOVABLE,
 };
 
-use super::error_code::ErrorCode;
+use crate::error_code::ErrorCode;
 
 /// Longest path of a volume in UTF-16 units.
 const MAX_PATH: usize = 1024;

@@ -1,18 +1,16 @@
 //! A session's slots: one allocation of whole pages, touched before anything is measured.
 
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 
 use sharebench_model::Slot;
-use windows_sys::Win32::Foundation::ERROR_NOT_ENOUGH_MEMORY;
-use windows_sys::Win32::System::Memory::{
-    MEM_COMMIT, MEM_RELEASE, MEM_RESERVE, PAGE_READWRITE, VirtualAlloc, VirtualFree,
-};
 
-use super::error_code::ErrorCode;
+use crate::error_code::ErrorCode;
+use crate::system::error_codes::NO_MEMORY;
+use crate::system::memory;
 
 const PAGE: usize = 4096;
 
-/// `slots` buffers of `slot_bytes` each, every one on a page boundary, as unbuffered I/O requires.
+/// `slots` buffers of `slot_bytes` each, every one on a page boundary, as direct I/O requires.
 #[derive(Debug)]
 pub(crate) struct Buffers {
     base: NonNull<u8>,
@@ -26,13 +24,10 @@ impl Buffers {
         let slots = slots.max(1) as usize;
         let slot_bytes = slot_bytes as usize;
         let stride = slot_bytes.max(1).next_multiple_of(PAGE);
-        let full = ErrorCode(ERROR_NOT_ENOUGH_MEMORY);
-        let len = stride.checked_mul(slots).ok_or(full)?;
-        // SAFETY: a fresh allocation touches no memory of ours.
-        let base = unsafe { VirtualAlloc(ptr::null(), len, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE) };
-        let base = NonNull::new(base.cast::<u8>()).ok_or_else(ErrorCode::last)?;
+        let len = stride.checked_mul(slots).ok_or(ErrorCode(NO_MEMORY))?;
+        let base = memory::allocate(len)?;
         // Faults every page in now: the first operations would otherwise pay for page faults of the generator.
-        // SAFETY: within the allocation just made.
+        // SAFETY: within the memory just allocated.
         unsafe { base.as_ptr().write_bytes(0, len) };
         Ok(Self { base, stride, slot_bytes, slots })
     }
@@ -41,12 +36,9 @@ impl Buffers {
         self.slots
     }
 
-    pub fn slot_bytes(&self) -> usize {
-        self.slot_bytes
-    }
-
     /// # Panics
     /// When there is no such slot.
+    #[inline]
     pub fn slot(&mut self, slot: Slot) -> &mut [u8] {
         let at = self.address(slot);
         // SAFETY: `address` gives the start of `slot_bytes` bytes of the allocation, borrowed through self.
@@ -57,17 +49,23 @@ impl Buffers {
     ///
     /// # Panics
     /// When there is no such slot.
+    #[inline]
     pub fn address(&self, slot: Slot) -> *mut u8 {
         assert!((slot.0 as usize) < self.slots, "{slot:?} of {}", self.slots);
         // SAFETY: below `slots * stride`, the length of the allocation.
         unsafe { self.base.as_ptr().add(slot.0 as usize * self.stride) }
     }
+
+    #[inline]
+    pub fn slot_bytes(&self) -> usize {
+        self.slot_bytes
+    }
 }
 
 impl Drop for Buffers {
     fn drop(&mut self) {
-        // SAFETY: the allocation made in `new`, freed once; nothing in flight refers to it any more.
-        unsafe { VirtualFree(self.base.as_ptr().cast(), 0, MEM_RELEASE) };
+        // SAFETY: the memory allocated in `new`, freed once; nothing in flight refers to it any more.
+        unsafe { memory::free(self.base, self.stride * self.slots) };
     }
 }
 
@@ -86,5 +84,10 @@ mod tests {
             assert_eq!((content.len(), content.as_ptr() as usize % PAGE), (5000, 0));
             assert!(content.iter().all(|byte| *byte == slot as u8 + 1));
         }
+    }
+
+    #[test]
+    fn more_than_there_is_memory_is_an_error() {
+        assert_eq!(Buffers::new(u32::MAX, u32::MAX).unwrap_err(), ErrorCode(NO_MEMORY));
     }
 }
