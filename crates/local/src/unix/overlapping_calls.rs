@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpStep, OpenHow};
 
 use super::directories::Directories;
-use super::names;
+use super::names::{Names, is_dir};
 use super::relative_path::RelativePath;
 use super::sys;
 use crate::error_code::ErrorCode;
@@ -66,21 +66,21 @@ impl OverlappingCall {
                 sys::ftruncate(fd, size).map_err(|errno| errno.at("ftruncate"))?;
                 MetaYield::Done
             }
-            Self::Names(op) => on_names(directories, op, requests)?,
+            Self::Names(op) => on_names(&mut Names { directories, requests }, op)?,
         };
         Ok(CallOutcome::Other(done))
     }
 }
 
-fn on_names(directories: &Directories, op: MetaOp, requests: &mut u32) -> Result<MetaYield, OpError> {
+fn on_names(names: &mut Names<'_>, op: MetaOp) -> Result<MetaYield, OpError> {
     match op {
-        MetaOp::Stat { path } => names::stat(directories, &path, requests),
-        MetaOp::Remove { path } => names::remove(directories, &path, requests),
-        MetaOp::MakeDir { path } => names::make_dir(directories, &path, requests),
-        MetaOp::RemoveDir { path } => names::remove_dir(directories, &path, requests),
-        MetaOp::Rename { from, to } => names::rename(directories, &from, &to, requests),
-        MetaOp::Link { from, to } => names::link(directories, &from, &to, requests),
-        MetaOp::SetModified { path, seconds } => names::set_modified(directories, &path, seconds, requests),
+        MetaOp::Stat { path } => names.stat(&path),
+        MetaOp::Remove { path } => names.remove(&path),
+        MetaOp::MakeDir { path } => names.make_dir(&path),
+        MetaOp::RemoveDir { path } => names.remove_dir(&path),
+        MetaOp::Rename { from, to } => names.rename(&from, &to),
+        MetaOp::Link { from, to } => names.link(&from, &to),
+        MetaOp::SetModified { path, seconds } => names.set_modified(&path, seconds),
         _ => Err(OpError::cannot_overlap()),
     }
 }
@@ -113,7 +113,7 @@ fn open(
 fn size_of_file(fd: RawFd, requests: &mut u32) -> Result<u64, OpError> {
     *requests += 1;
     let stat = sys::fstat(fd).map_err(|errno| errno.at("fstat"))?;
-    if names::is_dir(&stat) {
+    if is_dir(&stat) {
         return Err(ErrorCode(libc::EISDIR).at("openat"));
     }
     Ok(stat.st_size.cast_unsigned())

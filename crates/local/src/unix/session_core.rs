@@ -12,7 +12,7 @@ use super::counter::Counter;
 use super::directories::Directories;
 use super::locks;
 use super::mapping::Mapping;
-use super::names::{self, OpenListing};
+use super::names::{Names, OpenListing};
 use super::overlapping_calls::{CallOutcome, OverlappingCall};
 use super::policy::Policies;
 use super::ranges;
@@ -76,11 +76,11 @@ impl SessionCore {
                 cache::residency(fd, self.overlay, requests).map(MetaYield::Residency)
             }
             MetaOp::Map { file, bytes } => self.map(file, bytes, requests),
-            MetaOp::List { path } => names::list(directories, &path, requests),
+            MetaOp::List { path } => Names { directories, requests }.list(&path),
             MetaOp::ListPage { path, restart } => {
-                names::list_page(directories, &mut self.listing, path, restart, requests)
+                Names { directories, requests }.list_page(&mut self.listing, path, restart)
             }
-            MetaOp::Space => names::space(directories, requests),
+            MetaOp::Space => Names { directories, requests }.space(),
             MetaOp::CopyRange { .. }
             | MetaOp::CloneRange { .. }
             | MetaOp::PunchHole { .. }
