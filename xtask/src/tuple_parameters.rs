@@ -32,7 +32,9 @@ fn tuples(list: &str) -> usize {
             ':' if depth == 0 && !list[..at].ends_with(':') && !list[at + 1..].starts_with(':') => {
                 let kind = list[at + 1..].trim_start().trim_start_matches('&').trim_start_matches("mut ");
                 let kind = kind.trim_start();
-                let is_tuple = kind.starts_with('(') && !kind.starts_with("()");
+                // The type of a reference to a bound is in parentheses as well.
+                let is_tuple =
+                    kind.starts_with('(') && !["()", "(impl ", "(dyn "].iter().any(|it| kind.starts_with(it));
                 count += usize::from(is_tuple);
             }
             _ => {}
@@ -48,7 +50,7 @@ mod tests {
     #[test]
     fn only_types_of_parameters_count() {
         let code = "fn a((x, y): (u8, u8), z: &(u8, u8)) -> (u8, u8) { let f: (u8, u8) = g(|p: (u8, u8)| p); }
-            fn b(f: impl Fn((u8, u8)) -> u8, v: Vec<(u8, u8)>, nothing: ()) {} fn c<'a>(x: &'a mut u8) where T: X;";
+            fn b(f: impl Fn((u8, u8)) -> u8, v: Vec<(u8, u8)>, nothing: (), i: &(impl I + Clone)) {} fn c<'a>(x: &'a mut u8) where T: X;";
         assert_eq!(count(code), 2);
     }
 }
