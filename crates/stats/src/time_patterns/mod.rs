@@ -81,7 +81,7 @@ fn examined(
     let typical = Typical::new(samples, levels);
     let busy_s = samples.iter().map(|sample| sample.busy_s).sum();
     let (found, is_stop) = stops(samples, levels, &typical);
-    let stops = divided(samples.len(), &found, (busy_s, span_s), options);
+    let stops = divided(samples.len(), &found, busy_s, span_s, options);
     let moving: Vec<&TimedSample> = samples
         .iter()
         .zip(&is_stop)
