@@ -1,37 +1,32 @@
-//! A target that records the idle times of each session, to measure the think time that the users executed.
+//! A target that forwards every call, and tells a hook of each session about its data operations.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use sharebench_engine::Clock;
 use sharebench_model::{DataOp, MetaOp, MetaReply, Reply, Slot, TargetFacts, WireCount};
 use sharebench_target::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
 
-/// End and length of a pause between a reply and the next request of a session.
-type Pause = (u64, u64);
+/// What happens around the data operations of one session.
+pub(super) trait Hook {
+    /// An operation is about to be submitted.
+    fn before(&mut self, op: DataOp);
 
-/// A target that forwards every call and records the pauses.
-pub(super) struct InstrumentedTarget<T> {
+    /// Replies have arrived.
+    fn replied(&mut self) {}
+}
+
+/// A target with a hook in each of its sessions, which `make` makes.
+pub(super) struct HookedTarget<T, F> {
     inner: T,
-    clock: Clock,
-    pauses: Arc<Mutex<Vec<Pause>>>,
+    make: F,
 }
 
-impl<T> InstrumentedTarget<T> {
-    pub fn new(inner: T) -> Self {
-        Self { inner, clock: Clock::start(), pauses: Arc::default() }
-    }
-
-    /// Returns the mean of the pauses that ended in the last `window_ns`, in nanoseconds, if there were any.
-    pub fn mean_pause_ns(&self, window_ns: u64) -> Option<f64> {
-        let pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = pauses.iter().map(|(at, _)| *at).max()?;
-        let within = || pauses.iter().filter(|(at, _)| last - at <= window_ns);
-        Some(within().map(|(_, pause)| *pause as f64).sum::<f64>() / within().count() as f64)
+impl<T, F> HookedTarget<T, F> {
+    pub fn new(inner: T, make: F) -> Self {
+        Self { inner, make }
     }
 }
 
-impl<T: Target> Target for InstrumentedTarget<T> {
+impl<T: Target, H: Hook + 'static, F: Fn() -> H + Send + Sync> Target for HookedTarget<T, F> {
     fn url(&self) -> String {
         self.inner.url()
     }
@@ -46,22 +41,17 @@ impl<T: Target> Target for InstrumentedTarget<T> {
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
         Box::pin(async move {
             let inner = self.inner.connect(spec).await?;
-            let clock = self.clock.clone();
-            let pauses = Arc::clone(&self.pauses);
-            Ok(Box::new(InstrumentedSession { inner, clock, pauses, answered: None }) as Box<dyn Session>)
+            Ok(Box::new(HookedSession { inner, hook: (self.make)() }) as Box<dyn Session>)
         })
     }
 }
 
-struct InstrumentedSession {
+struct HookedSession<H> {
     inner: Box<dyn Session>,
-    clock: Clock,
-    pauses: Arc<Mutex<Vec<Pause>>>,
-    /// Instant of the last reply to a read, if no request followed.
-    answered: Option<u64>,
+    hook: H,
 }
 
-impl Session for InstrumentedSession {
+impl<H: Hook + 'static> Session for HookedSession<H> {
     fn facts(&self) -> TargetFacts {
         self.inner.facts()
     }
@@ -71,18 +61,14 @@ impl Session for InstrumentedSession {
     }
 
     fn submit(&mut self, slot: Slot, op: DataOp) {
-        // Only users read; the session of the engine writes.
-        if let (DataOp::Read { .. }, Some(answered)) = (op, self.answered.take()) {
-            let now = self.clock.now();
-            self.pauses.lock().unwrap_or_else(PoisonError::into_inner).push((now, now - answered));
-        }
+        self.hook.before(op);
         self.inner.submit(slot, op);
     }
 
     fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
         let polled = self.inner.poll_replies(cx, replies);
         if polled.is_ready() {
-            self.answered = Some(self.clock.now());
+            self.hook.replied();
         }
         polled
     }
