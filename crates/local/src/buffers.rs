@@ -5,8 +5,7 @@ use std::ptr::NonNull;
 use sharebench_model::Slot;
 
 use crate::error_code::ErrorCode;
-use crate::system::error_codes::NO_MEMORY;
-use crate::system::memory;
+use crate::system::{self, NO_MEMORY};
 
 const PAGE: usize = 4096;
 
@@ -25,7 +24,7 @@ impl Buffers {
         let slot_bytes = slot_bytes as usize;
         let stride = slot_bytes.max(1).next_multiple_of(PAGE);
         let len = stride.checked_mul(slots).ok_or(ErrorCode(NO_MEMORY))?;
-        let base = memory::allocate(len)?;
+        let base = system::allocate(len).ok_or_else(ErrorCode::last)?;
         // Faults every page in now: the first operations would otherwise pay for page faults of the generator.
         // SAFETY: within the memory just allocated.
         unsafe { base.as_ptr().write_bytes(0, len) };
@@ -65,7 +64,7 @@ impl Buffers {
 impl Drop for Buffers {
     fn drop(&mut self) {
         // SAFETY: the memory allocated in `new`, freed once; nothing in flight refers to it any more.
-        unsafe { memory::free(self.base, self.stride * self.slots) };
+        unsafe { system::free(self.base, self.stride * self.slots) };
     }
 }
 

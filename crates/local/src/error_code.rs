@@ -4,19 +4,11 @@ use std::io;
 
 use sharebench_model::{ErrorClass, OpError, OpStep};
 
-use crate::system::error_codes::{Code, GENERAL, KNOWN, UNNAMED};
+use crate::system::{Code, GENERAL, KNOWN, KnownCode, UNNAMED};
 
 /// An error code as a system call left it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ErrorCode(pub Code);
-
-/// A code with its name and class.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct KnownCode {
-    pub code: Code,
-    pub name: &'static str,
-    pub class: ErrorClass,
-}
 
 impl ErrorCode {
     /// The calling thread's last one.
@@ -51,14 +43,6 @@ impl ErrorCode {
         OpError::new(self.class(), OpStep::SystemCall(call), self.name())
     }
 }
-
-/// The table of known codes, from constants of a module.
-macro_rules! known_codes {
-    ($from:ident: $($class:ident: $($name:ident)+;)+) => {
-        &[$($(KnownCode { code: $from::$name, name: stringify!($name), class: ErrorClass::$class }),+),+]
-    };
-}
-pub(crate) use known_codes;
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! Local and mounted paths as targets, through the file systems and network clients of the operating system.
 //!
-//! Linux and Windows have a module each, with the same functions; what they have in common is beside them. On other systems
-//! the crate is empty.
+//! Linux and Windows have a module each, with the same functions. What both have in common is in the other modules. On other
+//! systems the crate is empty.
 //!
 //! ```
 //! use sharebench_local::LocalTarget;
@@ -20,16 +20,13 @@ mod error_code;
 mod offers;
 mod options;
 mod path_components;
+mod system;
 #[cfg(target_os = "linux")]
 mod unix;
 #[cfg(windows)]
 mod windows;
 
 #[cfg(target_os = "linux")]
-use unix as system;
-#[cfg(target_os = "linux")]
 pub use unix::{Engine, LocalTarget};
-#[cfg(windows)]
-use windows as system;
 #[cfg(windows)]
 pub use windows::LocalTarget;

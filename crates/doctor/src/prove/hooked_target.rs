@@ -1,4 +1,4 @@
-//! A target that forwards every call, and tells a hook of each session about its data operations.
+//! A target that forwards every call, and calls a hook of each session around its data operations.
 
 use std::task::{Context, Poll};
 

@@ -13,14 +13,12 @@
 mod cache;
 mod counter;
 mod directories;
-pub(crate) mod error_codes;
 mod known_directories;
 mod locks;
 mod mapping;
-pub(crate) mod memory;
 mod mount;
 mod names;
-pub(crate) mod offers;
+mod offers;
 mod overlapping_calls;
 mod owner;
 mod policy;

@@ -9,10 +9,8 @@
 //! sharebench removes is listed without following links.
 
 mod completion_port;
-pub(crate) mod error_codes;
-pub(crate) mod memory;
 mod names;
-pub(crate) mod offers;
+mod offers;
 mod overlapped;
 mod policy;
 mod relative_path;

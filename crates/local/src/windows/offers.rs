@@ -4,11 +4,10 @@ use sharebench_model::{Fact, TargetFacts};
 use sharebench_target::offers::OfferReport;
 
 use super::LocalTarget;
-
-pub(crate) const VOLUME: &str = "volume";
+use crate::offers::{add_policies, examine};
 
 /// Facts of a session that describe its volume, with their names in a report.
-pub(crate) const VOLUME_FACTS: [(Fact, &str); 5] = [
+const VOLUME_FACTS: [(Fact, &str); 5] = [
     (Fact::Access, "access"),
     (Fact::FileSystem, "file system"),
     (Fact::MountPoint, "root"),
@@ -16,6 +15,11 @@ pub(crate) const VOLUME_FACTS: [(Fact, &str); 5] = [
     (Fact::BlockSize, "sector"),
 ];
 
-pub(crate) async fn add_features(target: &LocalTarget, report: &mut OfferReport, _: &TargetFacts) {
-    target.add_policies(report, "unbuffered I/O");
+impl LocalTarget {
+    /// Examines the directory and its volume. It creates nothing.
+    pub async fn offers(&self) -> OfferReport {
+        let policies =
+            async |report: &mut OfferReport, _: &TargetFacts| add_policies(self, report, "unbuffered I/O");
+        examine(self, "volume", &VOLUME_FACTS, policies).await
+    }
 }

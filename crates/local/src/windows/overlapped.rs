@@ -2,11 +2,12 @@
 
 use std::os::windows::io::RawHandle;
 
-use windows_sys::Win32::Foundation::{ERROR_HANDLE_EOF, ERROR_IO_PENDING, GetLastError};
+use windows_sys::Win32::Foundation::{
+    ERROR_HANDLE_EOF, ERROR_IO_PENDING, GetLastError, RtlNtStatusToDosError,
+};
 use windows_sys::Win32::Storage::FileSystem::{ReadFile, WriteFile};
 use windows_sys::Win32::System::IO::{OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
 
-use super::error_codes::from_status;
 use crate::error_code::ErrorCode;
 
 /// The `OVERLAPPED` structures of a session, at addresses that do not change.
@@ -129,5 +130,24 @@ impl Drop for Operations {
         let structures = std::ptr::slice_from_raw_parts_mut(self.base, self.count);
         // SAFETY: the box made in `new`, dropped once; no operation is in flight (see the session's `Drop`).
         drop(unsafe { Box::from_raw(structures) });
+    }
+}
+
+/// The code of a status of the native interface, with which overlapped operations end; none for success.
+fn from_status(status: i32) -> Option<ErrorCode> {
+    // SAFETY: the call translates a number.
+    (status < 0).then(|| ErrorCode(unsafe { RtlNtStatusToDosError(status) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use windows_sys::Win32::Foundation as codes;
+
+    use super::*;
+
+    #[test]
+    fn status_of_an_overlapped_operation_becomes_a_code() {
+        assert_eq!(from_status(codes::STATUS_SUCCESS), None);
+        assert_eq!(from_status(codes::STATUS_END_OF_FILE), Some(ErrorCode(codes::ERROR_HANDLE_EOF)));
     }
 }

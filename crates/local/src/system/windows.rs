@@ -1,9 +1,14 @@
-//! The error codes of the Win32 interface.
+//! Error codes and committed memory of Windows.
+
+use std::ptr::{self, NonNull};
 
 use sharebench_model::ErrorClass;
-use windows_sys::Win32::Foundation::{self as codes, RtlNtStatusToDosError};
+use windows_sys::Win32::Foundation as codes;
+use windows_sys::Win32::System::Memory::{
+    MEM_COMMIT, MEM_RELEASE, MEM_RESERVE, PAGE_READWRITE, VirtualAlloc, VirtualFree,
+};
 
-use crate::error_code::{ErrorCode, KnownCode, known_codes};
+use super::known_code::{KnownCode, known_codes};
 
 pub(crate) type Code = codes::WIN32_ERROR;
 
@@ -34,10 +39,18 @@ pub(crate) const KNOWN: &[KnownCode] = known_codes! {
     Io: ERROR_CRC ERROR_IO_DEVICE ERROR_OPERATION_ABORTED ERROR_GEN_FAILURE;
 };
 
-/// The code of a status of the native interface, with which overlapped operations end; none for success.
-pub(crate) fn from_status(status: i32) -> Option<ErrorCode> {
-    // SAFETY: the call translates a number.
-    (status < 0).then(|| ErrorCode(unsafe { RtlNtStatusToDosError(status) }))
+/// Allocates whole pages. [`std::io::Error::last_os_error`] has the error.
+pub(crate) fn allocate(len: usize) -> Option<NonNull<u8>> {
+    // SAFETY: a fresh allocation touches no memory of ours.
+    let base = unsafe { VirtualAlloc(ptr::null(), len, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE) };
+    NonNull::new(base.cast())
+}
+
+/// # Safety
+/// [`allocate`] returned the memory, and nothing refers to it any more.
+pub(crate) unsafe fn free(base: NonNull<u8>, _len: usize) {
+    // SAFETY: as the caller promises.
+    unsafe { VirtualFree(base.as_ptr().cast(), 0, MEM_RELEASE) };
 }
 
 #[cfg(test)]
@@ -45,6 +58,7 @@ mod tests {
     use std::io;
 
     use super::*;
+    use crate::error_code::ErrorCode;
 
     #[test]
     fn codes_have_classes_and_names() {
@@ -57,11 +71,5 @@ mod tests {
         );
         let missing = io::Error::from_raw_os_error(codes::ERROR_FILE_NOT_FOUND.cast_signed());
         assert_eq!(ErrorCode::from_io_error(&missing).class(), ErrorClass::NotFound);
-    }
-
-    #[test]
-    fn status_of_an_overlapped_operation_becomes_a_code() {
-        assert_eq!(from_status(codes::STATUS_SUCCESS), None);
-        assert_eq!(from_status(codes::STATUS_END_OF_FILE), Some(ErrorCode(codes::ERROR_HANDLE_EOF)));
     }
 }
