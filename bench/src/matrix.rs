@@ -8,7 +8,7 @@ use std::sync::{Arc, mpsc};
 use sharebench_model::units::ByteSize;
 use sharebench_model::{RunEvent, StepResult};
 use sharebench_plan::ResolvedPlan;
-use sharebench_posix::PosixTarget;
+use sharebench_local::LocalTarget;
 use sharebench_target::{Target, TargetUrl};
 
 use crate::Failure;
@@ -217,7 +217,7 @@ pub fn plan(directory: &Path, sizes: &str, repeat: &str) -> Result<ResolvedPlan,
 /// Returns the directory as a target.
 pub fn target(directory: &Path) -> Result<Arc<dyn Target>, Failure> {
     let url = TargetUrl::parse(&format!("file://{}", directory.display()))?;
-    Ok(Arc::new(PosixTarget::from_url(url)?))
+    Ok(Arc::new(LocalTarget::from_url(url)?))
 }
 
 fn own(directory: &Path, sizes: &str) -> Result<Surface, Failure> {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use sharebench_model::{DataOp, FileRef, MetaOp, MetaYield, OpenHow, Slot, Stability};
 use sharebench_ncp::target::NcpTarget;
 use sharebench_nfs::NfsTarget;
-use sharebench_posix::PosixTarget;
+use sharebench_local::LocalTarget;
 #[cfg(feature = "smb")]
 use sharebench_smb::SmbTarget;
 use sharebench_target::{Secret, Session, SessionSpec, Target, TargetUrl, call};
@@ -82,7 +82,7 @@ pub fn create_data(url: &str) -> Result<(), Failure> {
 pub fn target(url: &str) -> Result<Box<dyn Target>, Failure> {
     let parsed = TargetUrl::parse(url)?;
     match parsed.scheme.as_str() {
-        "file" => Ok(Box::new(PosixTarget::from_url(parsed)?)),
+        "file" => Ok(Box::new(LocalTarget::from_url(parsed)?)),
         "nfs" => Ok(Box::new(NfsTarget::from_url(parsed)?)),
         // Without a user in the URL the login is that of GUEST, which has no password.
         "ncp" => {

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sharebench_local::LocalTarget;
 use sharebench_model::{Fact, FactClass, MetaOp, OpenHow, TargetFacts};
 use sharebench_ncp::target::NcpTarget;
 use sharebench_nfs::NfsTarget;
-use sharebench_posix::PosixTarget;
 use sharebench_server::{
     MemoryVolume, NcpServer, NcpServerOptions, NfsServer, NfsServerOptions, SmbServer, SmbServerOptions,
     Volume,
@@ -19,7 +19,7 @@ use sharebench_target::{Secret, SessionSpec, Target, call};
 use crate::adapters::{block_on, url};
 
 /// Crates whose sources state facts.
-const CLIENTS: [&str; 8] = ["engine", "ncp", "nfs", "posix", "relay", "smb", "target", "windows-path"];
+const CLIENTS: [&str; 7] = ["engine", "local", "ncp", "nfs", "relay", "smb", "target"];
 
 fn volume() -> Arc<dyn Volume> {
     Arc::new(MemoryVolume::new(64 << 20))
@@ -140,7 +140,7 @@ fn facts_of_ncp_are_declared() {
 fn facts_of_paths_are_declared() {
     let directory = std::env::temp_dir().join(format!("sharebench-facts-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
-    check(&PosixTarget::new(&directory), &[Fact::Access, Fact::FileSystem, Fact::Engine, Fact::DirectIo]);
+    check(&LocalTarget::new(&directory), &[Fact::Access, Fact::FileSystem, Fact::Engine, Fact::DirectIo]);
     std::fs::remove_dir_all(&directory).unwrap();
 }
 

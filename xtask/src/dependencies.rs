@@ -4,16 +4,13 @@ use std::path::Path;
 use std::{fs, io};
 
 /// Each crate with the crates of the workspace that it may depend on. An unlisted crate may depend on none.
-const ALLOWED: [(&str, &[&str]); 27] = [
+const ALLOWED: [(&str, &[&str]); 25] = [
     ("model", &[]),
     ("stats", &["model"]),
     ("plan", &["model"]),
     ("target", &["model"]),
-    // Names below a directory: what the target for local paths and the embedded servers share.
-    ("beneath", &[]),
-    ("posix", &["model", "target", "beneath"]),
-    // The target for paths of Windows uses the table of open files.
-    ("windows-path", &["model", "target", "client-core"]),
+    // Uses the table of open files. The embedded servers use its names below a directory.
+    ("local", &["model", "target", "client-core"]),
     // Simulated distance, which clients dial through.
     ("relay", &["model"]),
     // What the SMB and NFS clients share.
@@ -35,7 +32,7 @@ const ALLOWED: [(&str, &[&str]); 27] = [
     ("analysis", &["model", "stats"]),
     ("report", &["model", "analysis", "stats"]),
     // The embedded servers use the codecs of the clients; passwords are `Secret`s of `target`.
-    ("server", &["model", "ncp", "nfs", "smb", "target", "beneath", "gss", "tls"]),
+    ("server", &["model", "ncp", "nfs", "smb", "target", "local", "gss", "tls"]),
     // Known-answer tests run the engine against embedded servers over NFS or SMB.
     ("doctor", &["model", "stats", "plan", "target", "nfs", "smb", "engine", "server"]),
     ("diagnose", &["model", "stats", "target", "engine"]),
@@ -47,14 +44,12 @@ const ALLOWED: [(&str, &[&str]); 27] = [
     ("tests", &EVERY_CRATE),
 ];
 
-const EVERY_CRATE: [&str; 26] = [
+const EVERY_CRATE: [&str; 24] = [
     "model",
     "stats",
     "plan",
     "target",
-    "beneath",
-    "posix",
-    "windows-path",
+    "local",
     "relay",
     "client-core",
     "gss",

@@ -4,6 +4,7 @@
 //! re-exports is in no cycle. Files of tests are no part of the graph.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::{self, Write};
 
 use crate::module_graph::{self, Edges, Module};
 use crate::source::Source;
@@ -21,15 +22,32 @@ type Imports = HashMap<String, Vec<String>>;
 
 /// The largest group of files of each crate that import each other; empty if there is none.
 pub fn largest(sources: &[Source]) -> BTreeMap<String, BTreeSet<String>> {
-    module_graph::crates(sources)
-        .into_iter()
-        .map(|(crate_path, files)| {
-            let modules = module_graph::modules(crate_path, &files);
-            let groups = module_graph::groups(&edges(&modules));
-            let largest = groups.into_iter().max_by_key(BTreeSet::len).unwrap_or_default();
-            (crate_path.to_owned(), largest)
-        })
-        .collect()
+    let largest =
+        |edges| module_graph::groups(&edges).into_iter().max_by_key(BTreeSet::len).unwrap_or_default();
+    graphs(sources).into_iter().map(|(crate_path, edges)| (crate_path.to_owned(), largest(edges))).collect()
+}
+
+/// Writes every group of files that import each other, each file with what it imports of the group.
+pub fn print(sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
+    for (crate_path, edges) in graphs(sources) {
+        for group in module_graph::groups(&edges) {
+            writeln!(out, "{crate_path}: {} files", group.len())?;
+            for file in &group {
+                let imported: Vec<_> =
+                    edges[file].keys().filter(|other| group.contains(*other)).map(String::as_str).collect();
+                writeln!(out, "  {file} imports {}", imported.join(", "))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The imports of each crate from file to file.
+fn graphs(sources: &[Source]) -> BTreeMap<&str, Edges> {
+    let graph = |(crate_path, files): (_, Vec<&Source>)| {
+        (crate_path, edges(&module_graph::modules(crate_path, &files)))
+    };
+    module_graph::crates(sources).into_iter().map(graph).collect()
 }
 
 fn edges(modules: &[Module<'_>]) -> Edges {

@@ -1,9 +1,12 @@
 //! `cargo xtask check`: rules of the repository that the compiler does not check. The other commands are in [`USAGE`].
 
 mod citations;
+mod codecs;
 mod counts;
 mod dependencies;
 mod dist;
+mod duplicates;
+mod figures;
 mod file_cycles;
 mod limits;
 mod misplaced;
@@ -13,6 +16,7 @@ mod packing;
 mod sizes;
 mod soak;
 mod source;
+mod tuple_parameters;
 mod vocabulary;
 
 use std::io;
@@ -24,12 +28,18 @@ use source::Source;
 use vocabulary::Vocabulary;
 
 const USAGE: &str = "usage: cargo xtask check [PATH]
+       cargo xtask figures
+       cargo xtask cycles
+       cargo xtask duplicates
        cargo xtask counts [ROOT]
        cargo xtask soak MINUTES target/release/sharebench
        cargo xtask dist [KIND [PROGRAM]]
        cargo xtask reproduce KIND
 
 check   Print every violation of the rules; PATH selects the findings below that path
+figures Print every figure that has a limit as a line of xtask/limits.txt, and the size of each crate
+cycles  Print the files of each crate that import each other
+duplicates  Print the places that repeat each other
 counts  Print figures of the language per crate, of the repository at ROOT
 soak    Run a mixed load on every protocol and print what grows
 dist    Build the program of KIND (x86_64, aarch64, mpi; all by default), or take PROGRAM, and write archive, packages
@@ -44,6 +54,9 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["check"] => check(root, ""),
         ["check", path] if !path.starts_with('-') => check(root, path),
+        ["figures"] => print(root, figures::print),
+        ["cycles"] => print(root, file_cycles::print),
+        ["duplicates"] => print(root, figures::print_duplicates),
         ["counts"] => counts::print(root, &mut io::stdout()).map(|()| Vec::new()),
         ["counts", root] => counts::print(Path::new(root), &mut io::stdout()).map(|()| Vec::new()),
         ["dist"] => dist::run_all(root, &mut io::stdout()).map(|()| Vec::new()),
@@ -77,6 +90,14 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Prints figures of the repository.
+fn print(
+    root: &Path,
+    figures: fn(&[Source], &mut dyn io::Write) -> io::Result<()>,
+) -> io::Result<Vec<String>> {
+    figures(&Source::all(root)?, &mut io::stdout().lock()).map(|()| Vec::new())
 }
 
 /// Makes the packages of one kind of program, or checks that its build is reproducible.

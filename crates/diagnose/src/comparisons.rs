@@ -4,7 +4,7 @@ use sharebench_model::{Fact, OpError};
 use sharebench_stats::{Estimate, bootstrap_intervals, median};
 
 use crate::evidence::{Comparison, Evidence, Experiment};
-use crate::experiments::{Arm, block_bytes, compare};
+use crate::experiments::{Arm, TimeLimits, block_bytes, compare};
 use crate::files::{Connection, Files, READ, open, pump};
 use crate::measure::Meter;
 use crate::operations::{LEVEL, RESAMPLES, SEED};
@@ -27,7 +27,8 @@ impl Work<'_> {
         deadline: u64,
     ) -> Result<(), OpError> {
         let wanted = 3 + self.variants.len() as u64;
-        let time = (deadline.saturating_sub(self.clock.now()) / wanted).min(2_000_000_000);
+        let time_ns = (deadline.saturating_sub(self.clock.now()) / wanted).min(2_000_000_000);
+        let limits = TimeLimits { time_ns, deadline };
         let block = block_bytes(&evidence.series);
         if connections.len() == 1 + MORE_SESSIONS
             && connections.iter().all(|connection| connection.slots == WIDE_SLOTS)
@@ -38,8 +39,8 @@ impl Work<'_> {
                     let tcp = single.session.tcp();
                     let mut base = Arm::new([&mut single], WIDE_SLOTS, files, block).await?;
                     let mut changed = Arm::new(connections.iter_mut(), WIDE_SLOTS / 4, files, block).await?;
-                    let arms = (&mut base, &mut changed);
-                    self.compare(Experiment::Connections, arms, files, evidence, (time, deadline)).await?;
+                    let experiment = Experiment::Connections;
+                    self.compare(experiment, &mut base, &mut changed, files, evidence, limits).await?;
                     // The session of one slot requests fewer credits than the server would grant.
                     if let Some(credits) = single.session.facts().remove(Fact::Credits) {
                         evidence.facts.insert(Fact::Credits.name().to_owned(), credits);
@@ -57,8 +58,7 @@ impl Work<'_> {
         {
             let mut changed = Arm::new([wide], WIDE_SLOTS, files, block).await?;
             let mut base = Arm::new([other], 1, files, block).await?;
-            let arms = (&mut base, &mut changed);
-            self.compare(Experiment::Depth, arms, files, evidence, (time, deadline)).await?;
+            self.compare(Experiment::Depth, &mut base, &mut changed, files, evidence, limits).await?;
         }
         for (experiment, target) in self.variants {
             let is_used = match experiment {
@@ -77,8 +77,8 @@ impl Work<'_> {
                     let mut base = Arm::new([&mut connections[0]], slots, files, block).await?;
                     match Arm::new([&mut other], slots, files, block).await {
                         Ok(mut changed) => {
-                            let arms = (&mut base, &mut changed);
-                            self.compare(*experiment, arms, files, evidence, (time, deadline)).await?;
+                            self.compare(*experiment, &mut base, &mut changed, files, evidence, limits)
+                                .await?;
                         }
                         Err(error) => drop(evidence.not_compared.insert(*experiment, error.to_string())),
                     }
@@ -104,14 +104,14 @@ impl Work<'_> {
         if evidence.max_read < MIN_REQUEST_BYTES || self.target.capabilities().blocking {
             return Ok(());
         }
-        let time = (deadline.saturating_sub(self.clock.now()) / 4).min(1_500_000_000);
+        let time_ns = (deadline.saturating_sub(self.clock.now()) / 4).min(1_500_000_000);
         if evidence.max_read <= SMALL_REQUEST_BYTES {
-            return self.compare_quarters(connection, files, evidence, self.clock.now() + time).await;
+            return self.compare_quarters(connection, files, evidence, self.clock.now() + time_ns).await;
         }
         let mut base = Arm::new([connection], 1, files, SMALL_REQUEST_BYTES).await?;
         let mut changed = Arm::new([other], 1, files, block_bytes(&evidence.series)).await?;
-        self.compare(Experiment::LargeRequests, (&mut base, &mut changed), files, evidence, (time, deadline))
-            .await
+        let limits = TimeLimits { time_ns, deadline };
+        self.compare(Experiment::LargeRequests, &mut base, &mut changed, files, evidence, limits).await
     }
 
     /// Compares requests of the largest size with those of a quarter of it, one by one, until `until` (clock).
@@ -168,12 +168,13 @@ impl Work<'_> {
     async fn compare(
         &self,
         experiment: Experiment,
-        arms: (&mut Arm<'_>, &mut Arm<'_>),
+        base: &mut Arm<'_>,
+        changed: &mut Arm<'_>,
         files: &Files,
         evidence: &mut Evidence,
-        (time, deadline): (u64, u64),
+        limits: TimeLimits,
     ) -> Result<(), OpError> {
-        match compare(arms, files, self.clock, time, deadline).await? {
+        match compare(base, changed, files, self.clock, limits).await? {
             Some(comparison) => drop(evidence.comparisons.insert(experiment, comparison)),
             None => drop(evidence.not_compared.insert(experiment, "no time was left".to_owned())),
         }

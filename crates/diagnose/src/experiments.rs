@@ -11,7 +11,7 @@ use sharebench_target::{Target, TargetUrl};
 use crate::evidence::{Comparison, Experiment};
 use crate::files::{Connection, Files, READ, open, pump};
 use crate::measure::Meter;
-use crate::operations::{LARGE_BYTES, LEVEL, Operation, Series};
+use crate::operations::{LARGE_BYTES, LEVEL, Operation, Sample, Series};
 
 /// Pairs of slices of one comparison.
 const PAIRS: usize = 10;
@@ -111,22 +111,59 @@ impl<'s> Arm<'s> {
     }
 }
 
-/// Compares two arms in pairs of slices, whose order alternates, for `time_ns` together; slow shares take longer, because a
-/// slice reads at least one block per session.
+/// How long a comparison lasts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TimeLimits {
+    /// Time that both arms are meant to take together.
+    pub time_ns: u64,
+    /// No pair begins later than this (clock).
+    pub deadline: u64,
+}
+
+/// What the pairs of a comparison measured.
+#[derive(Debug, Default)]
+pub(crate) struct MeasuredPairs {
+    log_ratios: Vec<f64>,
+    base_bytes_per_s: Vec<f64>,
+    client_shares: Vec<f64>,
+}
+
+impl MeasuredPairs {
+    /// Adds a slice of the base arm.
+    pub fn add_base(&mut self, bytes_per_s: f64, sample: &Sample) {
+        self.base_bytes_per_s.push(bytes_per_s);
+        self.client_shares.push(sample.cpu_ns / sample.elapsed_ns.max(1.0));
+    }
+
+    /// Adds how many times as fast as its base the changed arm was.
+    pub fn add_ratio(&mut self, ratio: f64) {
+        self.log_ratios.push(ratio.ln());
+    }
+
+    /// The result; none without a pair.
+    pub fn comparison(mut self) -> Option<Comparison> {
+        Some(Comparison {
+            ratio: hodges_lehmann(&self.log_ratios, LEVEL)?.map(f64::exp),
+            base_bytes_per_s: median(&mut self.base_bytes_per_s).unwrap_or(0.0),
+            client_share: median(&mut self.client_shares).unwrap_or(0.0),
+        })
+    }
+}
+
+/// Compares two arms in pairs of slices, whose order alternates. Slow shares take longer than the limit, because a slice reads
+/// at least one block per session.
 pub(crate) async fn compare(
-    (base, changed): (&mut Arm<'_>, &mut Arm<'_>),
+    base: &mut Arm<'_>,
+    changed: &mut Arm<'_>,
     files: &Files,
     clock: &Clock,
-    time_ns: u64,
-    deadline: u64,
+    limits: TimeLimits,
 ) -> Result<Option<Comparison>, OpError> {
-    let slice_ns = (time_ns / (2 * PAIRS as u64)).max(MIN_SLICE_NS);
+    let slice_ns = (limits.time_ns / (2 * PAIRS as u64)).max(MIN_SLICE_NS);
     let meter = Meter::new(clock);
-    let mut ratios = Vec::with_capacity(PAIRS);
-    let mut rates = Vec::with_capacity(PAIRS);
-    let mut client = Vec::with_capacity(PAIRS);
+    let mut pairs = MeasuredPairs::default();
     for pair in 0..PAIRS {
-        if clock.now() >= deadline {
+        if clock.now() >= limits.deadline {
             break;
         }
         let mut rate = [0.0; 2];
@@ -136,22 +173,15 @@ pub(crate) async fn compare(
             let before = meter.before();
             rate[arm] = if arm == 0 {
                 let rate = base.slice(files, clock, until).await?;
-                let sample = meter.sample(&before, 0);
-                client.push(sample.cpu_ns / sample.elapsed_ns.max(1.0));
+                pairs.add_base(rate, &meter.sample(&before, 0));
                 rate
             } else {
                 changed.slice(files, clock, until).await?
             };
         }
-        rates.push(rate[0]);
-        ratios.push((rate[1] / rate[0]).ln());
+        pairs.add_ratio(rate[1] / rate[0]);
     }
-    let Some(ratio) = hodges_lehmann(&ratios, LEVEL) else { return Ok(None) };
-    Ok(Some(Comparison {
-        ratio: ratio.map(f64::exp),
-        base_bytes_per_s: median(&mut rates).unwrap_or(0.0),
-        client_share: median(&mut client).unwrap_or(0.0),
-    }))
+    Ok(pairs.comparison())
 }
 
 #[cfg(test)]

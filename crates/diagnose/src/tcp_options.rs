@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use sharebench_engine::Clock;
 use sharebench_model::{FileRef, OpError};
-use sharebench_stats::{hodges_lehmann, median};
 
 use crate::evidence::{Comparison, Evidence, Experiment};
+use crate::experiments::MeasuredPairs;
 use crate::files::{Connection, Files, READ, pump};
 use crate::measure::Meter;
-use crate::operations::{LEVEL, Operation, SMALL_BYTES};
+use crate::operations::{Operation, SMALL_BYTES};
 use crate::system::SocketOptions;
 
 /// A reply that takes this much longer than the network may have waited for an acknowledgement: Linux delays them by up to
@@ -54,8 +54,10 @@ pub(crate) async fn compare_acknowledgements(
     let Some(socket) = socket else { return Ok(()) };
     // Stalls make the rounds slow as well, and the one experiment is the proof.
     let deadline = deadline.max(clock.now() + MIN_TIME_NS);
+    let reads = SmallReads { file, blocks: (files.large_bytes / u64::from(SMALL_BYTES)).max(1) };
     for experiment in [Experiment::Acknowledge, Experiment::Nagle] {
-        let compared = compare(connection, (file, files), (&socket, experiment), clock, deadline).await?;
+        let option = ChangedOption { socket: &socket, experiment };
+        let compared = compare(connection, reads, &option, clock, deadline).await?;
         match compared {
             Some(comparison) => drop(evidence.comparisons.insert(experiment, comparison)),
             None => drop(evidence.not_compared.insert(experiment, "no time was left".to_owned())),
@@ -64,17 +66,29 @@ pub(crate) async fn compare_acknowledgements(
     Ok(())
 }
 
+/// Small reads of a large file.
+#[derive(Debug, Clone, Copy)]
+struct SmallReads {
+    file: FileRef,
+    /// Blocks of the file.
+    blocks: u64,
+}
+
+/// The option of a socket that one arm of a comparison changes.
+struct ChangedOption<'a> {
+    socket: &'a SocketOptions,
+    experiment: Experiment,
+}
+
 async fn compare(
     connection: &mut Connection,
-    (file, files): (FileRef, &Files),
-    (socket, experiment): (&SocketOptions, Experiment),
+    reads: SmallReads,
+    option: &ChangedOption<'_>,
     clock: &Clock,
     deadline: u64,
 ) -> Result<Option<Comparison>, OpError> {
     let meter = Meter::new(clock);
-    let mut ratios = Vec::new();
-    let mut rates = Vec::new();
-    let mut client = Vec::new();
+    let mut pairs = MeasuredPairs::default();
     for pair in 0..PAIRS {
         if clock.now() >= deadline {
             break;
@@ -83,46 +97,41 @@ async fn compare(
         for turn in 0..2 {
             let arm = (pair + turn) % 2;
             let before = meter.before();
-            slice(connection, (file, files), (arm == 1).then_some((socket, experiment))).await?;
+            slice(connection, reads, (arm == 1).then_some(option)).await?;
             let sample = meter.sample(&before, 0);
             elapsed[arm] = sample.elapsed_ns;
             if arm == 0 {
-                rates.push(READS as f64 * f64::from(SMALL_BYTES) * 1e9 / sample.elapsed_ns);
-                client.push(sample.cpu_ns / sample.elapsed_ns.max(1.0));
+                pairs.add_base(READS as f64 * f64::from(SMALL_BYTES) * 1e9 / sample.elapsed_ns, &sample);
             }
         }
-        ratios.push((elapsed[0] / elapsed[1]).ln());
+        pairs.add_ratio(elapsed[0] / elapsed[1]);
     }
-    let Some(ratio) = hodges_lehmann(&ratios, LEVEL) else { return Ok(None) };
-    Ok(Some(Comparison {
-        ratio: ratio.map(f64::exp),
-        base_bytes_per_s: median(&mut rates).unwrap_or(0.0),
-        client_share: median(&mut client).unwrap_or(0.0),
-    }))
+    Ok(pairs.comparison())
 }
 
 /// Reads some blocks, with the changed option if there is one. The option is taken back.
 async fn slice(
     connection: &mut Connection,
-    (file, files): (FileRef, &Files),
-    changed: Option<(&SocketOptions, Experiment)>,
+    reads: SmallReads,
+    changed: Option<&ChangedOption<'_>>,
 ) -> Result<(), OpError> {
-    let nagle = changed.filter(|(_, experiment)| *experiment == Experiment::Nagle);
-    if let Some((socket, _)) = nagle {
-        socket.send_at_once(false);
+    let nagle = changed.filter(|option| option.experiment == Experiment::Nagle);
+    if let Some(option) = nagle {
+        option.socket.send_at_once(false);
     }
     let acknowledge = async {
-        let Some((socket, Experiment::Acknowledge)) = changed else { return std::future::pending().await };
+        let Some(ChangedOption { socket, experiment: Experiment::Acknowledge }) = changed else {
+            return std::future::pending().await;
+        };
         loop {
             socket.acknowledge();
             tokio::time::sleep(ACKNOWLEDGE_INTERVAL).await;
         }
     };
-    let blocks = (files.large_bytes / u64::from(SMALL_BYTES)).max(1);
     let read = async {
         for number in 0..READS {
-            let mut block = [(number % blocks * u64::from(SMALL_BYTES), SMALL_BYTES)].into_iter();
-            pump(connection, file, READ, || block.next()).await?;
+            let mut block = [(number % reads.blocks * u64::from(SMALL_BYTES), SMALL_BYTES)].into_iter();
+            pump(connection, reads.file, READ, || block.next()).await?;
         }
         Ok(())
     };
@@ -131,8 +140,8 @@ async fn slice(
         done = read => done,
         () = acknowledge => Ok(()),
     };
-    if let Some((socket, _)) = nagle {
-        socket.send_at_once(true);
+    if let Some(option) = nagle {
+        option.socket.send_at_once(true);
     }
     done
 }

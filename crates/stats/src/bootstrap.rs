@@ -77,13 +77,20 @@ impl TotalRatio {
     }
 }
 
+/// What resamples depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Drawing {
+    pairs: usize,
+    resamples: usize,
+    seed: u64,
+}
+
 /// How often each pair occurs in each resample.
 ///
 /// The draws depend on nothing but the number of pairs and the seed, so that the cells of a map share them. A sample of six has 462
 /// different resamples only, each of which is computed once.
 struct Resamples {
-    /// Number of pairs, number of resamples, seed.
-    of: (usize, usize, u64),
+    drawing: Drawing,
     /// The different resamples, one after the other: how often each pair occurs.
     counts: Vec<f64>,
     /// How often each of them was drawn.
@@ -96,16 +103,15 @@ thread_local! {
 }
 
 impl Resamples {
-    fn of(pairs: usize, resamples: usize, seed: u64) -> Rc<Self> {
-        let of = (pairs, resamples, seed);
+    fn of(drawing: Drawing) -> Rc<Self> {
         LAST.with_borrow_mut(|last| match last {
-            Some(known) if known.of == of => Rc::clone(known),
-            _ => Rc::clone(last.insert(Rc::new(Self::drawn(of)))),
+            Some(known) if known.drawing == drawing => Rc::clone(known),
+            _ => Rc::clone(last.insert(Rc::new(Self::drawn(drawing)))),
         })
     }
 
-    fn drawn(of: (usize, usize, u64)) -> Self {
-        let (pairs, resamples, seed) = of;
+    fn drawn(drawing: Drawing) -> Self {
+        let Drawing { pairs, resamples, seed } = drawing;
         let mut random = Random::new(seed, 0);
         let mut counts = Vec::new();
         let mut different: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
@@ -115,7 +121,7 @@ impl Resamples {
             *different.entry(counts).or_default() += 1;
         }
         let counts = different.keys().flatten().map(|count| f64::from(*count)).collect();
-        Self { of, counts, times: different.into_values().collect() }
+        Self { drawing, counts, times: different.into_values().collect() }
     }
 }
 
@@ -138,7 +144,7 @@ fn interval(pairs: &[Parts], total: TotalRatio, level: f64, resamples: usize, se
         distance.is_finite().then_some(distance / error)
     };
     let mut distances: Vec<(f64, u32)> = if pairs.len() <= MAX_SHARED {
-        let drawn = Resamples::of(pairs.len(), resamples, seed);
+        let drawn = Resamples::of(Drawing { pairs: pairs.len(), resamples, seed });
         let resampled = drawn.counts.chunks_exact(pairs.len()).zip(&drawn.times);
         resampled.filter_map(|(counts, times)| Some((distance(counts)?, *times))).collect()
     } else {

@@ -6,6 +6,8 @@
 //! 1993), so that the error holds for the whole table. A change divides the runs, and each part is tested again at half
 //! the level, so that the error of all parts together stays within the given one.
 
+use std::ops::Range;
+
 use sharebench_model::Random;
 
 use crate::winsorise::Robust;
@@ -35,7 +37,7 @@ pub fn level_shifts(series: &[Vec<f64>], error: f64, seed: u64) -> Vec<LevelShif
     let mut found = Vec::new();
     if usable {
         let mut random = Random::new(seed, 0x5E41);
-        divide(series, (0, runs), error, &mut random, &mut found);
+        divide(series, 0..runs, error, &mut random, &mut found);
     }
     found.sort_by_key(|shift| shift.at);
     found
@@ -43,16 +45,16 @@ pub fn level_shifts(series: &[Vec<f64>], error: f64, seed: u64) -> Vec<LevelShif
 
 fn divide(
     series: &[Vec<f64>],
-    (from, to): (usize, usize),
+    runs: Range<usize>,
     error: f64,
     random: &mut Random,
     found: &mut Vec<LevelShift>,
 ) {
-    let n = to - from;
+    let n = runs.len();
     if n < FEWEST {
         return;
     }
-    let part: Vec<Vec<f64>> = series.iter().map(|values| standardised(&values[from..to])).collect();
+    let part: Vec<Vec<f64>> = series.iter().map(|values| standardised(&values[runs.clone()])).collect();
     let mut order: Vec<usize> = (0..n).collect();
     let Some((highest, at)) = highest(&part, &order) else { return };
     let mut null: Vec<f64> = Vec::with_capacity(SHUFFLES);
@@ -73,10 +75,11 @@ fn divide(
     let straight: Vec<usize> = (0..n).collect();
     let changed = |values: &Vec<f64>| statistic(values, &straight, at) >= critical;
     let series_changed = (0..part.len()).filter(|index| changed(&part[*index])).collect();
-    found.push(LevelShift { at: from + at, p_value, series: series_changed });
+    let at = runs.start + at;
+    found.push(LevelShift { at, p_value, series: series_changed });
     // Half of the error for each part, so that all parts together stay within it.
-    divide(series, (from, from + at), error / 2.0, random, found);
-    divide(series, (from + at, to), error / 2.0, random, found);
+    divide(series, runs.start..at, error / 2.0, random, found);
+    divide(series, at..runs.end, error / 2.0, random, found);
 }
 
 /// Winsorised, centred and scaled; all zeros if the values do not vary.

@@ -208,26 +208,20 @@ fn all_planted() -> Vec<Planted> {
     all
 }
 
-#[test]
-fn planted_patterns_are_found_in_sweeps() {
+/// Asserts that `attempt` with a pattern and a seed finds it in 95 % of the runs. It returns whether it did, and what it found.
+fn assert_planted_are_found(kind: &str, attempt: impl Fn(&Planted, u64) -> (bool, String)) {
     let number = runs(100);
     let mut missed = Vec::new();
     for planted in all_planted() {
         let mut right = 0;
         for seed in 0..number {
-            let speed = planted.speed;
-            let size = planted.size;
-            let speeds: Vec<Speed> = vec![Box::new(move |t, b| speed(t, b, size)), steady()];
-            let systems = sweep(&USUAL, &speeds, seed as u64);
-            let found = time_patterns(&systems[0].0, OPTIONS);
-            let other = time_patterns(&systems[1].0, OPTIONS);
-            let good = is_right(&found, &planted, systems[0].1) && other.patterns.is_empty();
+            let (good, found) = attempt(&planted, seed as u64);
             if !good && right + 3 > seed {
-                println!("  {}: cost {:.3}, {found:?}, other {other:?}", planted.name, systems[0].1);
+                println!("  {}: {found}", planted.name);
             }
             right += usize::from(good);
         }
-        println!("sweep, {}: right in {right} of {number}", planted.name);
+        println!("{kind}, {}: right in {right} of {number}", planted.name);
         if right * 100 < number * 95 {
             missed.push(planted.name);
         }
@@ -236,29 +230,27 @@ fn planted_patterns_are_found_in_sweeps() {
 }
 
 #[test]
+fn planted_patterns_are_found_in_sweeps() {
+    assert_planted_are_found("sweep", |planted, seed| {
+        let Planted { speed, size, .. } = *planted;
+        let speeds: Vec<Speed> = vec![Box::new(move |t, b| speed(t, b, size)), steady()];
+        let systems = sweep(&USUAL, &speeds, seed);
+        let found = time_patterns(&systems[0].0, OPTIONS);
+        let other = time_patterns(&systems[1].0, OPTIONS);
+        let good = is_right(&found, planted, systems[0].1) && other.patterns.is_empty();
+        (good, format!("cost {:.3}, {found:?}, other {other:?}", systems[0].1))
+    });
+}
+
+#[test]
 fn planted_patterns_are_found_in_loads() {
-    let number = runs(100);
-    let mut missed = Vec::new();
-    for planted in all_planted() {
-        let mut right = 0;
-        for seed in 0..number {
-            let speed = planted.speed;
-            let size = planted.size;
-            let speed: Speed = Box::new(move |t, b| speed(t, b, size));
-            let (samples, cost) = load(60.0, 0.05, &speed, seed as u64);
-            let found = time_patterns(&samples, OPTIONS);
-            let good = is_right(&found, &planted, cost);
-            if !good && right + 3 > seed {
-                println!("  {}: cost {cost:.3}, {found:?}", planted.name);
-            }
-            right += usize::from(good);
-        }
-        println!("load, {}: right in {right} of {number}", planted.name);
-        if right * 100 < number * 95 {
-            missed.push(planted.name);
-        }
-    }
-    assert!(missed.is_empty(), "{missed:?}");
+    assert_planted_are_found("load", |planted, seed| {
+        let Planted { speed, size, .. } = *planted;
+        let speed: Speed = Box::new(move |t, b| speed(t, b, size));
+        let (samples, cost) = load(60.0, 0.05, &speed, seed);
+        let found = time_patterns(&samples, OPTIONS);
+        (is_right(&found, planted, cost), format!("cost {cost:.3}, {found:?}"))
+    });
 }
 
 #[test]

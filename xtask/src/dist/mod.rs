@@ -9,6 +9,7 @@ mod deb;
 mod dependency;
 mod kind;
 mod licences;
+mod release;
 mod reproduce;
 mod rpm;
 mod sbom;
@@ -16,36 +17,14 @@ mod stage;
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use dependency::Dependency;
 pub use kind::Kind;
 use kind::Program;
+use release::Release;
 pub use reproduce::run as reproduce;
 use stage::Layout;
-
-/// What every part of a release has in common.
-///
-/// The instant of the last commit is the time of every file in every package. The same program therefore produces the
-/// same bytes on every machine, whenever the packages are made.
-#[derive(Debug, Clone)]
-struct Release {
-    /// Root of the repository.
-    root: PathBuf,
-    version: String,
-    /// Seconds since 1970 (`SOURCE_DATE_EPOCH` of reproducible-builds.org).
-    epoch: String,
-}
-
-impl Release {
-    fn of(root: &Path) -> io::Result<Self> {
-        let epoch = match std::env::var("SOURCE_DATE_EPOCH") {
-            Ok(epoch) => epoch,
-            Err(_) => command::output("git", &["log", "-1", "--format=%ct"], root)?.trim().to_owned(),
-        };
-        Ok(Self { root: root.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), epoch })
-    }
-}
 
 /// Builds the program of each kind that this machine has the tools for, and writes the release to `target/dist/out`.
 pub fn run_all(root: &Path, out: &mut impl Write) -> io::Result<()> {

@@ -1,30 +1,10 @@
 //! Linux.
 
 use std::io;
-use std::sync::Arc;
 
 use rustix::rand::{GetRandomFlags, getrandom};
-use sharebench_posix::PosixTarget;
-use sharebench_target::offers::OfferReport;
-use sharebench_target::{Target, TargetUrl};
 
 use super::MachineFacts;
-use crate::exit::Failure;
-
-/// A local path that can be examined.
-pub fn local_path(url: TargetUrl) -> Result<PosixTarget, Failure> {
-    Ok(PosixTarget::from_url(url)?)
-}
-
-/// Examines a local path.
-pub async fn local_offers(target: PosixTarget) -> OfferReport {
-    target.offers().await
-}
-
-/// Opens the target of a local path.
-pub fn local_target(url: TargetUrl) -> Result<Arc<dyn Target>, Failure> {
-    Ok(Arc::new(PosixTarget::from_url(url)?))
-}
 
 /// Fills a buffer with random bytes that nobody can guess.
 pub fn fill_random(bytes: &mut [u8]) -> io::Result<()> {

@@ -2,6 +2,8 @@
 
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(any(target_os = "linux", windows))]
+mod local_targets;
 #[cfg(target_os = "macos")]
 mod macos;
 #[cfg(unix)]
@@ -11,6 +13,8 @@ mod windows;
 
 #[cfg(target_os = "linux")]
 pub use linux::*;
+#[cfg(any(target_os = "linux", windows))]
+pub use local_targets::*;
 #[cfg(target_os = "macos")]
 pub use macos::*;
 #[cfg(unix)]

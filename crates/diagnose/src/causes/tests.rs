@@ -14,7 +14,7 @@ use crate::budget::budget;
 use crate::client_limits::ClientLimits;
 use crate::evidence::{Bulk, ClockOffset, Comparison, Experiment, MountTraffic, WriteRefusal};
 use crate::mount::MountFacts;
-use crate::operations::{Sample, Series};
+use crate::operations::{Operation, Sample, Series};
 
 const US: f64 = 1e3;
 const MS: f64 = 1e6;

@@ -8,7 +8,8 @@ use sharebench_model::units::show_nanos;
 use sharebench_server::ServiceTime;
 
 use crate::prove::fixture::{Fixture, flagged, mean_ns, run_one, single_reads};
-use crate::prove::instrumented_target::InstrumentedTarget;
+use crate::prove::hooked_target::HookedTarget;
+use crate::prove::pauses::Pauses;
 use crate::prove::{Attempt, Conditions, ProveError, Row};
 
 /// Users below, at and above the knee, which is at 11 users.
@@ -28,9 +29,11 @@ fn step(users: u32, conditions: Conditions) -> Result<[Row; 3], ProveError> {
     let measure = conditions.lasting(Duration::from_secs(6));
     let service = ServiceTime::Exponential { mean: SERVICE, seed: 5 };
     let fixture = Fixture::serving(conditions.protocol, service, users)?;
-    let target = Arc::new(InstrumentedTarget::new(fixture.served()));
+    let pauses = Pauses::new();
+    let shared = pauses.clone();
+    let target = HookedTarget::new(fixture.served(), move || shared.hook());
     let pace = format!("users = [{users}]\nthink = 'exp 20ms'\nwarm_up = '500ms'\nmeasure = '{measure:?}'");
-    let step = run_one(single_reads(&pace)?, &[Arc::clone(&target) as _])?;
+    let step = run_one(single_reads(&pace)?, &[Arc::new(target)])?;
     let window_ns = step.measure.window_ns;
 
     let mut reads = fixture.take_reads();
@@ -39,7 +42,7 @@ fn step(users: u32, conditions: Conditions) -> Result<[Row; 3], ProveError> {
     let served = mean_ns(reads.iter().map(|read| read.service_ns));
     // The network path and late wake-ups add this time, which the model does not include.
     let path = step.measure.service.mean() - mean_ns(reads.iter().map(|read| read.due_ns - read.received_ns));
-    let think = target.mean_pause_ns(window_ns).unwrap_or_default();
+    let think = pauses.mean_ns(window_ns).unwrap_or_default();
     let (rate, response) = mean_value_analysis(users, served, think + path);
     let rate = rate * 1e9;
     let response = response + path;

@@ -2,18 +2,15 @@
 //! is not.
 
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_engine::Clock;
-use sharebench_model::{DataOp, MetaOp, MetaReply, Reply, Slot, TargetFacts, WireCount};
+use sharebench_model::DataOp;
 use sharebench_plan::{Plan, Verify};
-use sharebench_target::{
-    Answer, Capabilities, ConnectError, LocalBoxFuture, NullTarget, ScriptedTarget, Session, SessionSpec,
-    Target,
-};
+use sharebench_target::{Answer, NullTarget, ScriptedTarget, Target};
 
 use crate::prove::fixture::{flagged, reading, run};
+use crate::prove::hooked_target::{Hook, HookedTarget};
 use crate::prove::{Attempt, Conditions, ProveError, Row};
 
 /// Runs of each kind; all must be judged correctly.
@@ -25,7 +22,7 @@ const SPIN: Duration = Duration::from_micros(50);
 pub(super) fn saturation(_: Conditions) -> Result<Attempt, ProveError> {
     let kinds: [(&str, &str, bool, Arc<dyn Target>); 4] = [
         ("null target: ceiling", "ceiling", true, Arc::new(NullTarget)),
-        ("spinning client: threads", "threads", true, Arc::new(Spinning)),
+        ("spinning client: threads", "threads", true, Arc::new(spinning())),
         ("client at 10 % load: ceiling", "ceiling", false, Arc::new(waiting())),
         ("client at 10 % load: threads", "threads", false, Arc::new(waiting())),
     ];
@@ -48,60 +45,14 @@ fn waiting() -> ScriptedTarget {
 }
 
 /// The null target with a client that computes for [`SPIN`] per operation.
-struct Spinning;
-
-impl Target for Spinning {
-    fn url(&self) -> String {
-        NullTarget.url()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        NullTarget.capabilities()
-    }
-
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
-        Box::pin(async move {
-            let session = SpinningSession { inner: NullTarget.connect(spec).await?, clock: Clock::start() };
-            Ok(Box::new(session) as Box<dyn Session>)
-        })
-    }
+fn spinning() -> impl Target {
+    HookedTarget::new(NullTarget, || Spin(Clock::start()))
 }
 
-struct SpinningSession {
-    inner: Box<dyn Session>,
-    clock: Clock,
-}
+struct Spin(Clock);
 
-impl Session for SpinningSession {
-    fn facts(&self) -> TargetFacts {
-        self.inner.facts()
-    }
-
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.inner.buffer(slot)
-    }
-
-    fn submit(&mut self, slot: Slot, op: DataOp) {
-        self.clock.spend(SPIN.as_nanos() as u64);
-        self.inner.submit(slot, op);
-    }
-
-    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
-        self.inner.poll_replies(cx, replies)
-    }
-
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
-        self.inner.call(op)
-    }
-
-    fn wire(&self) -> WireCount {
-        self.inner.wire()
-    }
-
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        self.inner.close()
+impl Hook for Spin {
+    fn before(&mut self, _: DataOp) {
+        self.0.spend(SPIN.as_nanos() as u64);
     }
 }

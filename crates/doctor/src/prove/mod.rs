@@ -4,15 +4,18 @@ mod cache_attribution;
 mod clock_step;
 mod closed_load;
 mod common_start;
+mod conditions;
 mod corrupting_volume;
 mod fixed_service;
 mod fixture;
 mod generator;
-mod instrumented_target;
+mod hooked_target;
 mod integrity;
 mod lost_replies;
 mod open_load;
 mod paired_comparison;
+mod pauses;
+mod proof;
 mod queue_depth;
 mod served_volume;
 mod socket_baseline;
@@ -20,11 +23,13 @@ mod wall_clock;
 
 use std::time::Duration;
 
-use serde::Serialize;
 use sharebench_engine::{Clock, Health, HealthMeter, health_has_warning};
 use sharebench_model::units::{percent, show_nanos};
 
+pub use conditions::{Conditions, Protocol};
 pub(crate) use fixture::{ProveError, run};
+pub(crate) use proof::Attempt;
+pub use proof::{Proof, Row, Verdict};
 pub(crate) use served_volume::ServedVolume;
 
 /// Limits of CPU pressure and of steal time above which a failure does not count.
@@ -32,123 +37,6 @@ const MAX_PRESSURE: f64 = 0.1;
 const MAX_STEAL: f64 = 0.02;
 /// Maximum number of attempts per experiment.
 const ATTEMPTS: u32 = 3;
-
-/// Result of an experiment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// Every quantity was within its tolerance, and the machine was quiet.
-    Pass,
-    /// A quantity was outside of its tolerance although the machine was quiet.
-    Fail,
-    /// The machine was not quiet in any attempt: neither pass nor fail.
-    TooNoisy,
-    /// A prerequisite is missing; [`Proof::why`] names it.
-    NotRun,
-}
-
-/// One quantity of an experiment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Row {
-    /// Name of the quantity.
-    pub quantity: String,
-    /// The true value.
-    pub truth: String,
-    /// The measured value.
-    pub measured: String,
-    /// The allowed deviation.
-    pub tolerance: String,
-    /// True if the deviation is within the tolerance.
-    pub holds: bool,
-}
-
-impl Row {
-    /// Creates a row.
-    pub(crate) fn new(
-        quantity: impl Into<String>,
-        truth: impl Into<String>,
-        measured: impl Into<String>,
-        tolerance: impl Into<String>,
-        holds: bool,
-    ) -> Self {
-        Self {
-            quantity: quantity.into(),
-            truth: truth.into(),
-            measured: measured.into(),
-            tolerance: tolerance.into(),
-            holds,
-        }
-    }
-}
-
-/// Result of one attempt.
-pub(crate) struct Attempt {
-    pub rows: Vec<Row>,
-    /// Why the attempt cannot be judged, for experiments that detect noise themselves.
-    pub noise: Option<String>,
-}
-
-impl Attempt {
-    fn holds(&self) -> bool {
-        !self.rows.is_empty() && self.rows.iter().all(|row| row.holds)
-    }
-}
-
-impl From<Vec<Row>> for Attempt {
-    fn from(rows: Vec<Row>) -> Self {
-        Self { rows, noise: None }
-    }
-}
-
-/// Result of an experiment, with the rows of the deciding attempt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Proof {
-    /// Such as `K1`.
-    pub id: &'static str,
-    /// Short description.
-    pub title: &'static str,
-    /// The result.
-    pub verdict: Verdict,
-    /// Attempts made.
-    pub attempts: u32,
-    /// Truth and measured value of each quantity.
-    pub rows: Vec<Row>,
-    /// Why it failed or could not be judged; empty if it passed.
-    pub why: String,
-}
-
-/// Protocol between the engine and the embedded servers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Protocol {
-    /// NFS 3.
-    #[default]
-    Nfs,
-    /// SMB 3.1.1.
-    Smb,
-}
-
-/// Options of the known-answer tests.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Conditions {
-    /// Protocol of the embedded servers.
-    pub protocol: Protocol,
-    /// Halve durations and repetitions where the result stays meaningful.
-    pub quick: bool,
-    /// Allow K20 to set the machine's wall clock back by an hour for one second.
-    pub step_clock: bool,
-}
-
-impl Conditions {
-    /// Returns the duration, or half of it in a quick run.
-    fn lasting(self, full: Duration) -> Duration {
-        if self.quick { full / 2 } else { full }
-    }
-
-    /// Returns the number, or half of it in a quick run.
-    fn times(self, full: usize) -> usize {
-        if self.quick { full / 2 } else { full }
-    }
-}
 
 /// How an experiment detects that the machine was not quiet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_server::{MemoryVolume, NcpEtherServer, NcpServerOptions};
-use sharebench_stream_client::DialError;
+use sharebench_client_core::DialError;
 use sharebench_target::{Secret, TargetUrl, UrlPart};
 
 use crate::client::{Access, Client, LargePackets, Login, Options, Path, ProbeResult};

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use sharebench_model::{ErrorClass, Fact, TargetFacts};
-use sharebench_stream_client::DialError;
+use sharebench_client_core::DialError;
 use sharebench_target::{LoginPhase, SessionSpec, UrlPart};
 
 use crate::client::{BurstOptions, Client, ClientError, LargePackets, Login, Options, Path};
@@ -108,7 +108,7 @@ async fn open(
 
 /// The addresses of the server, at least one.
 pub(crate) async fn resolve(options: &NcpOptions) -> Result<Vec<SocketAddr>, DialError> {
-    let addresses = sharebench_stream_client::resolve(&options.host).await?;
+    let addresses = sharebench_client_core::resolve(&options.host).await?;
     Ok(addresses.into_iter().map(|address| (address, options.port).into()).collect())
 }
 

@@ -191,7 +191,7 @@ fn columns(run: &StoredRun, variable: VariableColumns) -> Vec<Column<'_>> {
         }),
         column("repetition", |step| step.repetition),
     ];
-    columns.extend(variable.axes.into_iter().map(axis));
+    columns.extend(variable.axes.into_iter().map(|(name, bytes)| axis(name, bytes)));
     columns.extend(counts());
     columns.extend(wire());
     columns.extend(evidence());
@@ -214,7 +214,7 @@ fn columns(run: &StoredRun, variable: VariableColumns) -> Vec<Column<'_>> {
 }
 
 /// The column of an axis; sizes are named `.._bytes`.
-fn axis<'r>((axis, bytes): (String, bool)) -> Column<'r> {
+fn axis<'r>(axis: String, bytes: bool) -> Column<'r> {
     let name = if bytes { format!("{axis}_bytes") } else { axis.clone() };
     column(&name, move |step| match step.coordinates.get(&axis) {
         Some(Value::Bytes(number) | Value::Count(number)) => Entry::Number(*number),

@@ -29,7 +29,8 @@ const LISTED: usize = 3;
 pub(super) fn divided(
     samples: usize,
     stops: &[Stop],
-    (busy_s, span_s): (f64, f64),
+    busy_s: f64,
+    span_s: f64,
     options: TimeOptions,
 ) -> Vec<TimePattern> {
     let mut patterns = Vec::new();

@@ -33,53 +33,56 @@ pub(super) fn best(data: &Centred<'_>, left: &[f64]) -> Vec<(Shape, f64, f64)> {
     };
     let edges: Vec<usize> = (0..=EDGES.min(n)).map(|edge| edge * n / EDGES.min(n)).collect();
     let best = |anchored: bool| {
-        let mut best = (0.0, 0, 0);
+        let mut best = Cut { gain: 0.0, from: 0, to: 0 };
         for (at, from) in edges.iter().enumerate() {
             for to in &edges[at + 1..] {
                 let value = gain(*from, *to);
-                if value > best.0 && (!anchored || *from == 0 || *to == n) {
-                    best = (value, *from, *to);
+                if value > best.gain && (!anchored || *from == 0 || *to == n) {
+                    best = Cut { gain: value, from: *from, to: *to };
                 }
             }
         }
         refined(best, n, edges.len() - 1, &gain)
     };
     let start = |index: usize| data.samples[index].start_s;
-    let shape = |(from, to): (usize, usize)| Shape::Segment {
-        from_s: if from == 0 { f64::NEG_INFINITY } else { start(from) },
-        to_s: if to == n { f64::INFINITY } else { start(to) },
+    let shape = |cut: Cut| Shape::Segment {
+        from_s: if cut.from == 0 { f64::NEG_INFINITY } else { start(cut.from) },
+        to_s: if cut.to == n { f64::INFINITY } else { start(cut.to) },
     };
     // Chance finds a better one among pairs of edges than among single ones.
     let count = edges.len() as f64;
     [(best(true), 2.0, 2.0 * count), (best(false), 5.0, count * count / 2.0)]
         .into_iter()
-        .filter(|((value, _), ..)| *value > 0.0)
-        .map(|((_, edges), parameters, tries)| (shape(edges), parameters, tries))
+        .filter(|(cut, ..)| cut.gain > 0.0)
+        .map(|(cut, parameters, tries)| (shape(cut), parameters, tries))
         .collect()
 }
 
-/// The segment with its edges moved sample by sample to where it gains most: the gain and the edges.
-fn refined(
-    (mut value, mut from, mut to): (f64, usize, usize),
-    n: usize,
-    edges: usize,
-    gain: &impl Fn(usize, usize) -> f64,
-) -> (f64, (usize, usize)) {
+/// A segment by its edges, and what it gains.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    gain: f64,
+    from: usize,
+    to: usize,
+}
+
+/// The segment with its edges moved sample by sample to where it gains most.
+fn refined(mut cut: Cut, n: usize, edges: usize, gain: &impl Fn(usize, usize) -> f64) -> Cut {
     let reach = n / edges + 1;
     let near = |edge: usize| edge.saturating_sub(reach)..=(edge + reach).min(n);
     for _ in 0..2 {
-        let around = if from > 0 { near(from) } else { 0..=0 };
+        let around = if cut.from > 0 { near(cut.from) } else { 0..=0 };
         for edge in around {
-            if edge < to && gain(edge, to) > value {
-                (value, from) = (gain(edge, to), edge);
+            if edge < cut.to && gain(edge, cut.to) > cut.gain {
+                cut = Cut { gain: gain(edge, cut.to), from: edge, ..cut };
             }
         }
-        let around = if to < n { near(to) } else { n..=n };
+        let around = if cut.to < n { near(cut.to) } else { n..=n };
         for edge in around {
-            if edge > from && gain(from, edge) > value {
-                (value, to) = (gain(from, edge), edge);
+            if edge > cut.from && gain(cut.from, edge) > cut.gain {
+                cut = Cut { gain: gain(cut.from, edge), to: edge, ..cut };
             }
         }
     }
-    (value, (from, to))
+    cut
 }

@@ -39,7 +39,7 @@ pub(super) fn best(data: &Centred<'_>, left: &[f64], variance: f64, taken: &[f64
     if count < 2 {
         return None;
     }
-    let mut powers = periodogram(data, left, (lowest, count), variance);
+    let mut powers = periodogram(data, left, lowest, count, variance);
     let floor = floor(&powers);
     let frequency = |at: usize| lowest + at as f64 / (OVERSAMPLED * span);
     for (at, power) in powers.iter_mut().enumerate() {
@@ -82,7 +82,7 @@ fn is_related(multiple: f64, width: f64) -> bool {
 }
 
 /// The power at `count` frequencies from `lowest` on.
-fn periodogram(data: &Centred<'_>, left: &[f64], (lowest, count): (f64, usize), variance: f64) -> Vec<f64> {
+fn periodogram(data: &Centred<'_>, left: &[f64], lowest: f64, count: usize, variance: f64) -> Vec<f64> {
     let span = data.last_s - data.first_s;
     let (times, sums) = binned(data, left);
     let total: f64 = data.weights.iter().sum();

@@ -5,18 +5,13 @@ mod machine;
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
-use sharebench_target::offers::OfferReport;
-use sharebench_target::{Target, TargetUrl};
-use sharebench_windows_path::WindowsTarget;
 use windows_sys::Win32::Security::Cryptography::{BCRYPT_USE_SYSTEM_PREFERRED_RNG, BCryptGenRandom};
 
 pub use console::{Keys, prepare_terminal, restore_keys, terminal_size};
 pub use machine::{host_name, machine_facts};
 
 use super::Exposure;
-use crate::exit::Failure;
 
 /// Characters other than letters and digits that `cmd` and PowerShell leave alone.
 pub const PLAIN_CHARACTERS: &[u8] = b"-_./:=+\\";
@@ -24,21 +19,6 @@ pub const PLAIN_CHARACTERS: &[u8] = b"-_./:=+\\";
 /// A text in quotes. Neither shell has quotes in which nothing is special; these are right for paths and URLs.
 pub fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\\\""))
-}
-
-/// A local path that can be examined.
-pub fn local_path(url: TargetUrl) -> Result<WindowsTarget, Failure> {
-    Ok(WindowsTarget::from_url(url)?)
-}
-
-/// Examines a local path.
-pub async fn local_offers(target: WindowsTarget) -> OfferReport {
-    target.offers().await
-}
-
-/// Opens the target of a local path.
-pub fn local_target(url: TargetUrl) -> Result<Arc<dyn Target>, Failure> {
-    Ok(Arc::new(WindowsTarget::from_url(url)?))
 }
 
 /// False: only a sandbox of other systems needs to know it.

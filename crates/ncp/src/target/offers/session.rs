@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use sharebench_model::TargetFacts;
-use sharebench_stream_client::DialError;
+use sharebench_client_core::DialError;
 use sharebench_target::SessionSpec;
 use tokio::time::{Instant, timeout_at};
 

@@ -17,7 +17,7 @@ use sharebench_model::{
     DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot, Stability, TargetFacts,
     WireCount,
 };
-use sharebench_stream_client::OpenFileTable;
+use sharebench_client_core::OpenFileTable;
 use sharebench_target::{LocalBoxFuture, Session, buffer_pool};
 
 use crate::client::{Client, Direction, Semaphore};

@@ -4,7 +4,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::fs::{AtFlags, Gid, Timestamps, Uid, chownat, linkat, readlinkat, symlinkat, utimensat};
 use rustix::io::Errno;
-use sharebench_beneath::{Kind, Status};
+use sharebench_local::beneath::{Kind, Status};
 
 use crate::volume::directory::linux::DirectoryVolume;
 use crate::volume::directory::linux::errno::volume_error;

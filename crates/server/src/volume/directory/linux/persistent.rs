@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use sharebench_beneath::{Identity, Kind};
+use sharebench_local::beneath::{Identity, Kind};
 
 use crate::volume::directory::linux::names::{Which, read_names};
 use crate::volume::directory::linux::tree::Tree;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::{NodeId, ROOT, VolumeError, VolumeResult};
-use sharebench_beneath::{Identity, Kind, Status};
+use sharebench_local::beneath::{Identity, Kind, Status};
 
 /// The place where a file was last seen.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::StatxTimestamp;
-use sharebench_beneath::{Kind, Status};
+use sharebench_local::beneath::{Kind, Status};
 
 use crate::{Attributes, NodeId};
 

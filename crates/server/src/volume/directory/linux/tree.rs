@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
-use sharebench_beneath::{Kind, NO_LINKS, Status};
+use sharebench_local::beneath::{Kind, NO_LINKS, Status};
 
 use crate::volume::directory::DirectoryOptions;
 use crate::volume::directory::linux::changes::Changes;

@@ -8,7 +8,7 @@ use rustix::fs::{
     fchmod, fchown, fdatasync, fstatvfs, ftruncate, futimens, mkdirat, openat, renameat, unlinkat,
 };
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
-use sharebench_beneath::{Kind, NO_LINKS, Status};
+use sharebench_local::beneath::{Kind, NO_LINKS, Status};
 
 use crate::volume::directory::linux::DirectoryVolume;
 use crate::volume::directory::linux::errno::volume_error;
