@@ -89,6 +89,14 @@ impl Replies {
         self.advance(bytes.len());
     }
 
+    /// Appends a frame with this message.
+    pub(crate) fn put_frame(&mut self, message: &[u8]) {
+        let start = self.len;
+        self.put_zeros(PREFIX_LEN);
+        self.put(message);
+        self.finish_frame(start);
+    }
+
     /// Appends zeros.
     pub(crate) fn put_zeros(&mut self, count: usize) {
         self.spare(count).fill(0);
