@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::common::sockets::{late_client, send_within};
+use crate::front_ends::sockets::{late_client, send_within};
 use crate::nfs::gss::{TOO_WEAK, call_words};
 use crate::nfs::state::ServerState;
 use crate::nfs::transport::frames::{Frame, Frames};

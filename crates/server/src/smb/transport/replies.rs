@@ -5,7 +5,7 @@ use std::io::IoSlice;
 use sharebench_smb::wire::frame::PREFIX_LEN;
 
 use crate::StoredData;
-use crate::common::buffers::{BufferPool, Reusable};
+use crate::front_ends::buffers::{BufferPool, Reusable};
 
 thread_local! {
     /// Buffers for the replies of one burst of requests.
