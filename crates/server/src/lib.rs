@@ -18,7 +18,7 @@
 //! # }
 //! ```
 
-mod common;
+mod front_ends;
 mod ncp;
 mod nfs;
 mod servers;
@@ -26,9 +26,9 @@ mod smb;
 mod system;
 mod volume;
 
-pub use common::arenas::share_arenas;
-pub use common::front_end::{EventLog, FrontEnd, ServeError};
-pub use common::state_budget::StateBudget;
+pub use front_ends::arenas::share_arenas;
+pub use front_ends::front_end::{EventLog, FrontEnd, ServeError};
+pub use front_ends::state_budget::StateBudget;
 pub use ncp::{
     BinderyProfile, CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions,
 };

@@ -10,9 +10,9 @@ use sharebench_ncp::security::level::Level;
 use sharebench_ncp::server::Watchdog;
 use sharebench_target::Secret;
 
-use crate::common::front_end::{EventLog, FrontEnd, ServeError};
-use crate::common::refusal_log::RefusalLog;
-use crate::common::state_budget::StateBudget;
+use crate::front_ends::front_end::{EventLog, FrontEnd, ServeError};
+use crate::front_ends::refusal_log::RefusalLog;
+use crate::front_ends::state_budget::StateBudget;
 use crate::volume::view::VolumeView;
 use crate::{
     BinderyProfile, ChangeReports, CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer,

@@ -11,8 +11,8 @@ use sharebench_ncp::wire::{Completion, DosTime};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-use crate::common::front_end::EventLog;
-use crate::common::refusal_log::RefusalLog;
+use crate::front_ends::front_end::EventLog;
+use crate::front_ends::refusal_log::RefusalLog;
 use crate::ncp::options::NcpServerOptions;
 
 /// The clocks of the machine, and unpredictable keys.

@@ -10,7 +10,7 @@ use sharebench_ncp::wire::ethernet::Framing;
 use sharebench_ncp::wire::ipx::Address;
 
 use crate::Volume;
-use crate::common::front_end::ServeError;
+use crate::front_ends::front_end::ServeError;
 use crate::ncp::ipx::{ECHO, NETWORK};
 use crate::ncp::options::{NcpServerOptions, TransportLimits, server_name};
 use crate::ncp::services::ServiceAdvertiser;

@@ -27,8 +27,8 @@ use std::sync::Arc;
 use sharebench_ncp::server::MAX_PACKET;
 
 use crate::Volume;
-use crate::common::front_end::{FrontEnd, ServeError, check_exposure};
-use crate::common::sockets::{bind_both, bind_udp};
+use crate::front_ends::front_end::{FrontEnd, ServeError, check_exposure};
+use crate::front_ends::sockets::{bind_both, bind_udp};
 use crate::ncp::options::{PROTOCOL, TransportLimits};
 use crate::ncp::threads::{ServerThreads, Sockets};
 

@@ -11,8 +11,8 @@ use sharebench_ncp::wire::text::padded;
 use sharebench_target::Secret;
 
 use crate::Volume;
-use crate::common::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
-use crate::common::refusal_log::RefusalLog;
+use crate::front_ends::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
+use crate::front_ends::refusal_log::RefusalLog;
 use crate::ncp::environment::SystemEnvironment;
 use crate::ncp::ipx::NETWORK;
 use crate::ncp::volume::ServedVolume;

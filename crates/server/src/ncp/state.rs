@@ -7,7 +7,7 @@ use std::time::Duration;
 use sharebench_ncp::server::{Datagrams, Environment, Peer, PendingWork, Server};
 use sharebench_ncp::wire::TransportKind;
 
-use crate::common::admission::Admissions;
+use crate::front_ends::admission::Admissions;
 use crate::ncp::environment::SystemEnvironment;
 use crate::ncp::volume::ServedVolume;
 

@@ -11,8 +11,8 @@ use sharebench_ncp::wire::tcp::{Direction, MAX_MESSAGE, message_len};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
-use crate::common::admission::Admission;
-use crate::common::sockets::send_within;
+use crate::front_ends::admission::Admission;
+use crate::front_ends::sockets::send_within;
 use crate::ncp::state::ServerState;
 
 /// Streams that may be open in addition to the connections, so that further clients receive a refusal.

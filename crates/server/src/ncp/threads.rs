@@ -9,10 +9,10 @@ use sharebench_target::readiness::AsyncFd;
 use tokio::runtime::Handle;
 
 use crate::Volume;
-use crate::common::admission::{AdmissionLimits, Admissions};
-use crate::common::front_end::ServeError;
-use crate::common::refusal_log::RefusalLog;
-use crate::common::threads::ServingThreads;
+use crate::front_ends::admission::{AdmissionLimits, Admissions};
+use crate::front_ends::front_end::ServeError;
+use crate::front_ends::refusal_log::RefusalLog;
+use crate::front_ends::threads::ServingThreads;
 use crate::ncp::ipx_link::IpxLink;
 use crate::ncp::options::{NcpServerOptions, TransportLimits};
 use crate::ncp::services::ServiceAdvertiser;

@@ -54,14 +54,18 @@ impl ServerState {
     }
 }
 
+/// The first words of a call: its number, its type, the version of RPC, program, version, and procedure.
+pub(super) fn call_words(record: &[u8]) -> Result<[u32; 6], XdrError> {
+    let mut reader = Reader::new(record);
+    let mut words = [0; 6];
+    for word in &mut words {
+        *word = reader.u32()?;
+    }
+    Ok(words)
+}
+
 /// The xid of a call that needs a context.
 fn unprotected_call(record: &[u8]) -> Result<Option<u32>, XdrError> {
-    let mut reader = Reader::new(record);
-    let xid = reader.u32()?;
-    let _ = reader.u32()?;
-    let _ = reader.u32()?;
-    let program = reader.u32()?;
-    let _ = reader.u32()?;
-    let procedure = reader.u32()?;
+    let [xid, _, _, program, _, procedure] = call_words(record)?;
     Ok((program == NFS_PROGRAM && procedure != 0).then_some(xid))
 }

@@ -47,6 +47,17 @@ pub(super) enum FileObject {
     Node(NodeId),
 }
 
+impl FileObject {
+    /// The node, if it is one of the volume.
+    #[inline]
+    pub(super) const fn node(self) -> Option<NodeId> {
+        match self {
+            Self::Node(node) => Some(node),
+            Self::Pseudo(_) => None,
+        }
+    }
+}
+
 /// Makes and checks the handles of one server.
 pub(super) struct HandleKey {
     secret: HandleSecret,

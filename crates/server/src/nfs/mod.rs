@@ -18,10 +18,10 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 
 use crate::Volume;
-use crate::common::front_end::{FrontEnd, ServeError, check_exposure};
-use crate::common::sockets::{bind_both, bind_tcp};
-use crate::common::threads::ServingThreads;
-use crate::common::workers::WorkerThreads;
+use crate::front_ends::front_end::{FrontEnd, ServeError, check_exposure};
+use crate::front_ends::sockets::{bind_both, bind_tcp};
+use crate::front_ends::threads::ServingThreads;
+use crate::front_ends::workers::WorkerThreads;
 use crate::nfs::options::PROTOCOL;
 use crate::nfs::state::ServerState;
 use crate::nfs::transport::connection::serve;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use sharebench_gss::AcceptorKeys;
 use sharebench_tls::ServerTls;
 
-use crate::common::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
-use crate::common::state_budget::StateBudget;
+use crate::front_ends::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
+use crate::front_ends::state_budget::StateBudget;
 use crate::volume::change_reports::ChangeReports;
 
 /// The protocol's name in messages.

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sharebench_nfs::protocol::Procedure;
 use sharebench_nfs::rpcsec::GssServer;
 
-use crate::common::admission::{AdmissionLimits, Admissions};
-use crate::common::refusal_log::RefusalLog;
+use crate::front_ends::admission::{AdmissionLimits, Admissions};
+use crate::front_ends::refusal_log::RefusalLog;
 use crate::nfs::handle::HandleKey;
 use crate::nfs::options::{NfsServerOptions, PROTOCOL};
 use crate::nfs::transport::reply_cache::ReplyCache;

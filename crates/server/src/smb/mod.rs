@@ -22,10 +22,10 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use crate::Volume;
-use crate::common::front_end::{FrontEnd, ServeError, check_exposure};
-use crate::common::sockets::bind_tcp;
-use crate::common::threads::ServingThreads;
-use crate::common::workers::WorkerThreads;
+use crate::front_ends::front_end::{FrontEnd, ServeError, check_exposure};
+use crate::front_ends::sockets::bind_tcp;
+use crate::front_ends::threads::ServingThreads;
+use crate::front_ends::workers::WorkerThreads;
 pub use crate::smb::files::write_times::WriteTimes;
 use crate::smb::options::PROTOCOL;
 pub use crate::smb::options::{Protection, SmbServerOptions};

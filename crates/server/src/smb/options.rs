@@ -6,8 +6,8 @@ use sharebench_gss::AcceptorKeys;
 use sharebench_smb::ServerMechanisms;
 use sharebench_target::Secret;
 
-use crate::common::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
-use crate::common::state_budget::StateBudget;
+use crate::front_ends::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
+use crate::front_ends::state_budget::StateBudget;
 use crate::smb::files::write_times::WriteTimes;
 use crate::volume::change_reports::ChangeReports;
 use crate::volume::name::check_portable_name;

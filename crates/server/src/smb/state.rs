@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use sharebench_smb::wire::FileId;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::common::admission::{AdmissionLimits, Admissions};
-use crate::common::login_throttle::LoginThrottle;
-use crate::common::refusal_log::RefusalLog;
+use crate::front_ends::admission::{AdmissionLimits, Admissions};
+use crate::front_ends::login_throttle::LoginThrottle;
+use crate::front_ends::refusal_log::RefusalLog;
 use crate::smb::files::lost_opens::LostOpens;
 use crate::smb::files::open_files::OpenFiles;
 use crate::smb::options::{PROTOCOL, SmbServerOptions};

@@ -375,3 +375,10 @@ pub trait Volume: Send + Sync {
     /// thread.
     fn never_blocks(&self) -> bool;
 }
+
+impl dyn Volume + '_ {
+    /// Attributes of an object that was made, after a change that may be none.
+    pub(crate) fn complete(&self, made: Attributes, change: &SetAttributes) -> VolumeResult<Attributes> {
+        if *change == SetAttributes::default() { Ok(made) } else { self.set_attributes(made.node, change) }
+    }
+}

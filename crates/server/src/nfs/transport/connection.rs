@@ -9,8 +9,8 @@ use sharebench_tls::Stream;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::common::admission::Admission;
-use crate::common::buffers::BufferPool;
+use crate::front_ends::admission::Admission;
+use crate::front_ends::buffers::BufferPool;
 use crate::nfs::state::ServerState;
 use crate::nfs::transport::frames::{Frame, Frames};
 use crate::nfs::transport::jobs::{JOBS, Job, REPLIES};

@@ -9,7 +9,7 @@ use sharebench_nfs::xdr::Writer;
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc::unbounded_channel;
 
-use crate::common::buffers::BufferPool;
+use crate::front_ends::buffers::BufferPool;
 use crate::nfs::state::ServerState;
 use crate::nfs::transport::jobs::{JOBS, Job};
 use crate::nfs::transport::workers::{CallTask, NfsWorkers};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use sharebench_nfs::record::{FRAGMENT_HEADER_BYTES, NextRecord, RecordReassembly, next_record};
 use sharebench_tls::Stream;
 
-use crate::common::frames::ReceiveBuffer;
+use crate::front_ends::frames::ReceiveBuffer;
 
 /// Largest call: a WRITE of 1 MiB with its header.
 pub(crate) const MAX_CALL_BYTES: usize = (1 << 20) + (64 << 10);

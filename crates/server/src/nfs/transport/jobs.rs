@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sharebench_nfs::xdr::Writer;
 
-use crate::common::buffers::{BufferPool, Reusable};
+use crate::front_ends::buffers::{BufferPool, Reusable};
 use crate::nfs::v4::Peer;
 
 thread_local! {

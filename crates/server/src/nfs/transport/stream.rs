@@ -13,8 +13,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::common::sockets::{late_client, send_within};
-use crate::nfs::gss::TOO_WEAK;
+use crate::front_ends::sockets::{late_client, send_within};
+use crate::nfs::gss::{TOO_WEAK, call_words};
 use crate::nfs::state::ServerState;
 use crate::nfs::transport::frames::{Frame, Frames};
 use crate::nfs::v4::Peer;
@@ -113,12 +113,13 @@ async fn deny(
                 Frame::Reassembled(record) => record,
             };
             let mut out = Writer::default();
-            if is_null(record).map_err(garbage)? {
+            let [xid, .., procedure] = call_words(record).map_err(garbage)?;
+            // NULL needs no protection.
+            if procedure == 0 {
                 state.answer_plain(peer, record, &mut out).map_err(garbage)?;
                 send(stream, &mut out, io_timeout).await?;
                 continue;
             }
-            let xid = Reader::new(record).u32().map_err(garbage)?;
             let at = begin_record(&mut out);
             Rejection::Auth(TOO_WEAK).put(&mut out, xid);
             end_record(&mut out, at, 0);
@@ -128,14 +129,4 @@ async fn deny(
             return Ok(());
         }
     }
-}
-
-/// True for a call of NULL, which needs no protection.
-fn is_null(record: &[u8]) -> Result<bool, XdrError> {
-    let mut reader = Reader::new(record);
-    let mut procedure = 0;
-    for _ in 0..6 {
-        procedure = reader.u32()?;
-    }
-    Ok(procedure == 0)
 }

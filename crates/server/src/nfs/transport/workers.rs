@@ -2,7 +2,7 @@
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::common::workers::Workers;
+use crate::front_ends::workers::Workers;
 use crate::nfs::state::ServerState;
 use crate::nfs::transport::jobs::Job;
 

@@ -105,10 +105,7 @@ impl ServerState {
             }
             (made, _) => made.map_err(name_status)?,
         };
-        if change == SetAttributes::default() {
-            return Ok(made);
-        }
-        self.volume.set_attributes(made.node, &change).map_err(node_status)
+        self.volume.complete(made, &change).map_err(node_status)
     }
 
     fn create_exclusive(&self, directory: NodeId, name: &str, verifier: [u8; 8]) -> Outcome<Attributes> {
@@ -135,10 +132,7 @@ impl ServerState {
             let permissions = set.mode.unwrap_or(DIRECTORY_MODE) & 0o7777;
             let made = self.volume.make_directory(directory, name, permissions).map_err(name_status)?;
             let change = SetAttributes { mode: None, size: None, ..volume_change(&set) };
-            if change == SetAttributes::default() {
-                return Ok(made);
-            }
-            self.volume.set_attributes(made.node, &change).map_err(node_status)
+            self.volume.complete(made, &change).map_err(node_status)
         });
         Ok(())
     }
@@ -231,10 +225,7 @@ impl ServerState {
             let made = self.volume.make_link(directory, name, target).map_err(name_status)?;
             // The mode of a link has no meaning.
             let change = SetAttributes { mode: None, size: None, ..volume_change(&set) };
-            if change == SetAttributes::default() {
-                return Ok(made);
-            }
-            self.volume.set_attributes(made.node, &change).map_err(node_status)
+            self.volume.complete(made, &change).map_err(node_status)
         });
         Ok(())
     }

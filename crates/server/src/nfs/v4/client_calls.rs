@@ -74,10 +74,7 @@ impl Compound<'_> {
         if !matches!(result, Err(OpError::Status(_))) {
             bytes.extend_from_slice(&out.as_slice()[at..]);
         }
-        let node = match self.current {
-            Some(FileObject::Node(node)) => Some(node),
-            _ => None,
-        };
+        let node = self.current.and_then(FileObject::node);
         if new && result.is_err() {
             drop(owner);
             drop(sequence);

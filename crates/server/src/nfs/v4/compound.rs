@@ -230,19 +230,18 @@ impl<'a> Compound<'a> {
 
     /// The current node of the volume; a directory above it is read-only.
     pub(super) fn node(&self) -> Result<NodeId, Nfs4Status> {
-        match self.object()? {
-            FileObject::Node(node) => Ok(node),
-            FileObject::Pseudo(_) => Err(Nfs4Status::Rofs),
-        }
+        self.object()?.node().ok_or(Nfs4Status::Rofs)
     }
 
     /// The current file for an operation on its data, which a directory above the volume does not have.
     #[inline]
     pub(super) fn file(&self) -> Result<NodeId, Nfs4Status> {
-        match self.object()? {
-            FileObject::Node(node) => Ok(node),
-            FileObject::Pseudo(_) => Err(Nfs4Status::Isdir),
-        }
+        self.object()?.node().ok_or(Nfs4Status::Isdir)
+    }
+
+    /// The saved node of the volume; `above` is the status for a directory above it.
+    pub(super) fn saved_node(&self, above: Nfs4Status) -> Result<NodeId, Nfs4Status> {
+        self.saved.ok_or(Nfs4Status::Nofilehandle)?.node().ok_or(above)
     }
 
     /// Makes a file or directory the current one.

@@ -116,9 +116,7 @@ impl Compound<'_> {
         };
         let made = made.map_err(of_name)?;
         let rest = SetAttributes { mode: None, size: None, ..change };
-        if rest != SetAttributes::default() {
-            volume.set_attributes(made.node, &rest).map_err(of_node)?;
-        }
+        let made = volume.complete(made, &rest).map_err(of_node)?;
         let after = self.directory_change(directory)?;
         let set = args.attributes.mask().without(Bitmap::of(&[4]));
         Created { change: change_info(before, after), set }.put(out);
@@ -150,10 +148,7 @@ impl Compound<'_> {
     pub(super) fn rename(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = Rename::get(call)?;
         let to = self.node()?;
-        let from = match self.saved.ok_or(Nfs4Status::Nofilehandle)? {
-            FileObject::Node(node) => node,
-            FileObject::Pseudo(_) => return Err(Nfs4Status::Xdev.into()),
-        };
+        let from = self.saved_node(Nfs4Status::Xdev)?;
         let old = name(args.from.0)?;
         let new = name(args.to.0)?;
         let _locks = self.server.lock_both(from, to);
@@ -191,10 +186,7 @@ impl Compound<'_> {
     pub(super) fn link(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = Link::get(call)?;
         let directory = self.node()?;
-        let file = match self.saved.ok_or(Nfs4Status::Nofilehandle)? {
-            FileObject::Node(node) => node,
-            FileObject::Pseudo(_) => return Err(Nfs4Status::Isdir.into()),
-        };
+        let file = self.saved_node(Nfs4Status::Isdir)?;
         let name = name(args.name.0)?;
         let _lock = self.server.lock(directory);
         let before = self.directory_change(directory)?;

@@ -221,11 +221,7 @@ impl Compound<'_> {
                     rest.modified = Some(modified);
                     applied = applied.or(VERIFIER_TIMES);
                 }
-                let attributes = if rest == SetAttributes::default() {
-                    made
-                } else {
-                    volume.set_attributes(made.node, &rest).map_err(of_node)?
-                };
+                let attributes = volume.complete(made, &rest).map_err(of_node)?;
                 Ok(OpenedFile { created: true, set: applied, ..existing(attributes) })
             }
             Err(VolumeError::Exists) => {

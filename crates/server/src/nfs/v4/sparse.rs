@@ -10,7 +10,6 @@ use sharebench_nfs::v4::sparse::{
 use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::{Reader, Writer};
 
-use crate::nfs::handle::FileObject;
 use crate::nfs::v4::compound::Compound;
 use crate::nfs::v4::errors::OpResult;
 use crate::{FileRange, NodeId, SeekTarget, VolumeError};
@@ -76,21 +75,13 @@ impl Compound<'_> {
         Ok(())
     }
 
-    /// The saved file, the source of COPY and CLONE.
-    fn source(&self) -> Result<NodeId, Nfs4Status> {
-        match self.saved.ok_or(Nfs4Status::Nofilehandle)? {
-            FileObject::Node(node) => Ok(node),
-            FileObject::Pseudo(_) => Err(Nfs4Status::Isdir),
-        }
-    }
-
     /// COPY within this server, always synchronous.
     pub(super) fn copy(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = Copy::get(call)?;
         if !args.source_servers.is_empty() {
             return Err(Nfs4Status::Notsupp.into());
         }
-        let from = self.source()?;
+        let from = self.saved_node(Nfs4Status::Isdir)?;
         let to = self.file()?;
         self.check(args.source_state, from, false)?;
         self.check(args.destination_state, to, true)?;
@@ -115,7 +106,7 @@ impl Compound<'_> {
     /// CLONE.
     pub(super) fn clone_range(&mut self, call: &mut Reader<'_>) -> OpResult {
         let args = Clone4::get(call)?;
-        let from = self.source()?;
+        let from = self.saved_node(Nfs4Status::Isdir)?;
         let to = self.file()?;
         self.check(args.source_state, from, false)?;
         self.check(args.destination_state, to, true)?;

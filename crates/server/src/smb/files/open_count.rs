@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sharebench_smb::NtStatus;
 
-use crate::common::state_budget::{StateBudget, StateCharge};
+use crate::front_ends::state_budget::{StateBudget, StateCharge};
 use crate::smb::status::Outcome;
 
 /// Counts an open file of a connection as long as it is open.

@@ -9,7 +9,7 @@ use sharebench_smb::wire::FileId;
 use sharebench_smb::wire::create::access;
 use tokio::runtime::Handle;
 
-use crate::common::state_budget::{ENTRY_BYTES, StateCharge};
+use crate::front_ends::state_budget::{ENTRY_BYTES, StateCharge};
 use crate::smb::caching::cache_request::LeaseId;
 use crate::smb::caching::cached_listings::{CachedListings, ParentListing};
 use crate::smb::caching::grants::Grant;

@@ -13,7 +13,7 @@ use sharebench_smb::wire::security_descriptor::parts;
 use sharebench_smb::wire::simple::ErrorResponse;
 use sharebench_smb::wire::{Field, utf16};
 
-use crate::common::names_8_3::short_name;
+use crate::front_ends::names_8_3::short_name;
 use crate::smb::files::descriptors::descriptor_of;
 use crate::smb::files::file_info::{describe, file_time};
 use crate::smb::files::open_file::OpenFile;

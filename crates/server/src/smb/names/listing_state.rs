@@ -1,6 +1,6 @@
 //! How far a client has read a directory.
 
-use crate::common::state_budget::StateCharge;
+use crate::front_ends::state_budget::StateCharge;
 
 /// How far a client has read a directory.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use sharebench_smb::wire::change_notify::{Action, put_changes};
 use sharebench_smb::wire::info::InfoResponse;
 
 use crate::NodeId;
-use crate::common::state_budget::StateCharge;
+use crate::front_ends::state_budget::StateCharge;
 use crate::smb::files::open_file::OpenFile;
 use crate::smb::names::file_locations::FileLocation;
 use crate::smb::session::pending::{PendingCause, PendingReply};

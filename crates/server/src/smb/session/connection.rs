@@ -11,8 +11,8 @@ use sharebench_smb::{NtStatus, NtlmAcceptor};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::common::admission::Admission;
-use crate::common::state_budget::{StateBudget, StateCharge};
+use crate::front_ends::admission::Admission;
+use crate::front_ends::state_budget::{StateBudget, StateCharge};
 use crate::smb::files::open_count::OpenCount;
 use crate::smb::session::channel::Channel;
 use crate::smb::session::deferred::{DeferredRequest, RequestRunner};

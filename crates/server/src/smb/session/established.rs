@@ -10,7 +10,7 @@ use sharebench_smb::wire::FileId;
 use sharebench_smb::wire::transform::{self, TransformHeader};
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::common::state_budget::{ENTRY_BYTES, StateBudget, StateCharge};
+use crate::front_ends::state_budget::{ENTRY_BYTES, StateBudget, StateCharge};
 use crate::smb::files::open_file::OpenFile;
 use crate::smb::files::pipe::Pipe;
 use crate::smb::session::expiry::Expiry;

@@ -10,7 +10,7 @@ use sharebench_smb::wire::header::flags as header_flags;
 use sharebench_smb::wire::session_setup::{BINDING, SessionSetupRequest, SessionSetupResponse, flags};
 use sharebench_smb::{NtStatus, NtlmAcceptor, ReceivedLogin};
 
-use crate::common::login_throttle::LoginSource;
+use crate::front_ends::login_throttle::LoginSource;
 use crate::smb::options::Protection;
 use crate::smb::session::call::CallResponse;
 use crate::smb::session::channel::Channel;

@@ -5,7 +5,6 @@ use std::time::SystemTime;
 
 use sharebench_smb::crypto::{Cipher, SigningAlgorithm, random};
 use sharebench_smb::wire::HEADER_LEN;
-use sharebench_smb::wire::frame::PREFIX_LEN;
 use sharebench_smb::wire::header::{Header, command, flags};
 use sharebench_smb::wire::negotiate::{
     Context, ENCRYPTION, NegotiateRequest, NegotiateResponse, PREAUTH_INTEGRITY, SIGNING,
@@ -199,10 +198,7 @@ impl Connection {
         let mut encoded = Vec::new();
         header.encode(&mut encoded);
         response.encode(&mut encoded);
-        let start = out.len();
-        out.put_zeros(PREFIX_LEN);
-        out.put(&encoded);
-        out.finish_frame(start);
+        out.put_frame(&encoded);
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use sharebench_smb::wire::simple::{Empty, ErrorResponse};
 use sharebench_smb::wire::transform;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::common::state_budget::{ENTRY_BYTES, StateCharge};
+use crate::front_ends::state_budget::{ENTRY_BYTES, StateCharge};
 use crate::smb::files::open_file::OpenFile;
 use crate::smb::session::channel::Channel;
 use crate::smb::session::deferred::DeferredRequests;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sharebench_smb::{NtStatus, accept_ticket};
 
-use crate::common::login_throttle::LoginSource;
+use crate::front_ends::login_throttle::LoginSource;
 use crate::smb::session::connection::Connection;
 use crate::smb::session::login::Accepted;
 use crate::smb::status::Outcome;

@@ -9,7 +9,6 @@ use sharebench_smb::nt1::message::{REPLY, flags2, put_blocks};
 use sharebench_smb::nt1::session::{
     NegotiateResponse, NoDialect, SIGNING_ENABLED, SIGNING_REQUIRED, USER_CHALLENGES, capability,
 };
-use sharebench_smb::wire::frame::PREFIX_LEN;
 use sharebench_smb::wire::smb1::{NT_LM, offered_index};
 
 use super::reply::response_header;
@@ -76,10 +75,7 @@ impl Connection {
             }
             None => put_blocks(&NoDialect { dialect: u16::MAX }, &mut encoded, |_| {}),
         }
-        let start = out.len();
-        out.put_zeros(PREFIX_LEN);
-        out.put(&encoded);
-        out.finish_frame(start);
+        out.put_frame(&encoded);
         Ok(())
     }
 }

@@ -14,7 +14,7 @@ use super::create::share_path;
 use super::names::{excluded, split_pattern};
 use super::state::{Search, SearchProgress};
 use super::transactions::{Transacted, Transaction};
-use crate::common::state_budget::ENTRY_BYTES;
+use crate::front_ends::state_budget::ENTRY_BYTES;
 use crate::smb::names::listing::{ListedPage, PageLimits};
 use crate::smb::names::listing_state::ListingState;
 use crate::smb::names::resolve::resolve;

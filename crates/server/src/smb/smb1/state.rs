@@ -9,7 +9,7 @@ use sharebench_smb::{NtStatus, NtlmAcceptor};
 
 use super::signatures::Signatures;
 use crate::NodeId;
-use crate::common::state_budget::{ENTRY_BYTES, StateBudget, StateCharge};
+use crate::front_ends::state_budget::{ENTRY_BYTES, StateBudget, StateCharge};
 use crate::smb::files::open_file::OpenFile;
 use crate::smb::names::listing_state::ListingState;
 use crate::smb::session::established::{Session, Tree};

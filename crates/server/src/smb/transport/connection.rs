@@ -8,9 +8,9 @@ use sharebench_smb::wire::header::Header;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::common::admission::Admission;
-use crate::common::buffers::{BufferPool, Reusable};
-use crate::common::sockets::send_within;
+use crate::front_ends::admission::Admission;
+use crate::front_ends::buffers::{BufferPool, Reusable};
+use crate::front_ends::sockets::send_within;
 use crate::smb::files::set_info::breaks_handles;
 use crate::smb::session::connection::Connection;
 use crate::smb::state::ServerState;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use sharebench_smb::wire::frame::{PREFIX_LEN, length};
 use tokio::net::TcpStream;
 
-use crate::common::frames::ReceiveBuffer;
+use crate::front_ends::frames::ReceiveBuffer;
 
 /// Frames received on a connection.
 pub(crate) struct Frames {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::common::buffers::{BufferPool, Reusable};
+use crate::front_ends::buffers::{BufferPool, Reusable};
 use crate::smb::transport::replies::Replies;
 
 thread_local! {

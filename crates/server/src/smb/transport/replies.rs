@@ -5,7 +5,7 @@ use std::io::IoSlice;
 use sharebench_smb::wire::frame::PREFIX_LEN;
 
 use crate::StoredData;
-use crate::common::buffers::{BufferPool, Reusable};
+use crate::front_ends::buffers::{BufferPool, Reusable};
 
 thread_local! {
     /// Buffers for the replies of one burst of requests.
@@ -87,6 +87,14 @@ impl Replies {
     pub(crate) fn put(&mut self, bytes: &[u8]) {
         self.spare(bytes.len()).copy_from_slice(bytes);
         self.advance(bytes.len());
+    }
+
+    /// Appends a frame with this message.
+    pub(crate) fn put_frame(&mut self, message: &[u8]) {
+        let start = self.len;
+        self.put_zeros(PREFIX_LEN);
+        self.put(message);
+        self.finish_frame(start);
     }
 
     /// Appends zeros.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::common::workers::Workers;
+use crate::front_ends::workers::Workers;
 use crate::smb::session::connection::Connection;
 use crate::smb::session::deferred::DeferredRequest;
 use crate::smb::transport::events::ConnectionEvent;

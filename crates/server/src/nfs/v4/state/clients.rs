@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sharebench_nfs::v4::session::{CreatedSession, SessionId};
 use sharebench_nfs::v4::status::Nfs4Status;
 
-use crate::common::state_budget::{ENTRY_BYTES, StateBudget, StateCharge};
+use crate::front_ends::state_budget::{ENTRY_BYTES, StateBudget, StateCharge};
 use crate::nfs::v4::state::owner_sequence::OwnerSequence;
 use crate::nfs::v4::state::session::Lease;
 use crate::nfs::v4::state::{ClientOwner, OwnerKey, StateResult, StateTable, Tables};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sharebench_nfs::v4::client_id::ClientIdConfirm;
 use sharebench_nfs::v4::status::Nfs4Status;
 
-use crate::common::state_budget::ENTRY_BYTES;
+use crate::front_ends::state_budget::ENTRY_BYTES;
 use crate::nfs::v4::state::owner_sequence::OwnerSequence;
 use crate::nfs::v4::state::{ClientOwner, StateResult, StateTable, Tables};
 

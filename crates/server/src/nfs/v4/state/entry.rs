@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sharebench_nfs::v4::data::StateId;
 use sharebench_nfs::v4::status::Nfs4Status;
 
-use crate::common::state_budget::{ENTRY_BYTES, StateCharge};
+use crate::front_ends::state_budget::{ENTRY_BYTES, StateCharge};
 use crate::nfs::v4::limits::MAX_IDLE_OWNERS;
 use crate::nfs::v4::state::owned::OwnedKey;
 use crate::nfs::v4::state::ranges::{ByteLock, ByteRange, LockList};

@@ -30,7 +30,7 @@ use sharebench_nfs::v4::session::SessionId;
 use sharebench_nfs::v4::status::Nfs4Status;
 
 use crate::NodeId;
-use crate::common::state_budget::StateBudget;
+use crate::front_ends::state_budget::StateBudget;
 use crate::nfs::v4::callback::Callback;
 use crate::nfs::v4::clock::{LeaseClock, milliseconds};
 use crate::nfs::v4::state::clients::Client;

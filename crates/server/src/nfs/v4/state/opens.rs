@@ -7,7 +7,7 @@ use sharebench_nfs::v4::data::StateId;
 use sharebench_nfs::v4::open::{SHARE_BOTH, SHARE_READ, SHARE_WRITE};
 use sharebench_nfs::v4::status::Nfs4Status;
 
-use crate::common::state_budget::StateCharge;
+use crate::front_ends::state_budget::StateCharge;
 use crate::nfs::v4::state::entry::{Caller, OpenShare, StateKind};
 use crate::nfs::v4::state::owned::OwnedKey;
 use crate::nfs::v4::state::{StateResult, StateTable, Tables};

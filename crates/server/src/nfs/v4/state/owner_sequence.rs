@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use sharebench_nfs::v4::status::Nfs4Status;
 
 use crate::NodeId;
-use crate::common::state_budget::{StateBudget, StateCharge};
+use crate::front_ends::state_budget::{StateBudget, StateCharge};
 
 /// The operations of one owner of opens or locks, one at a time.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use sharebench_nfs::v4::session::{ChannelLimits, SessionId};
 
-use crate::common::state_budget::{ENTRY_BYTES, StateCharge};
+use crate::front_ends::state_budget::{ENTRY_BYTES, StateCharge};
 use crate::nfs::v4::callback::{CALLBACK_BYTES, Callback, CallbackHeader, CallbackTarget, encode};
 use crate::nfs::v4::limits::{MAX_CONNECTIONS_PER_SESSION, MAX_QUEUED_CALLBACKS};
 use crate::nfs::v4::peer::Peer;

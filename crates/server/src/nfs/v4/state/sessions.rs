@@ -8,7 +8,7 @@ use sharebench_nfs::v4::session::{
 };
 use sharebench_nfs::v4::status::Nfs4Status;
 
-use crate::common::state_budget::StateCharge;
+use crate::front_ends::state_budget::StateCharge;
 use crate::nfs::v4::callback::CallbackTarget;
 use crate::nfs::v4::limits::{MAX_SESSIONS_PER_CLIENT, granted_back, granted_fore};
 use crate::nfs::v4::peer::Peer;

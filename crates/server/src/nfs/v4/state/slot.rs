@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sharebench_nfs::v4::status::Nfs4Status;
 
-use crate::common::state_budget::{StateBudget, StateCharge};
+use crate::front_ends::state_budget::{StateBudget, StateCharge};
 
 /// One slot of a session.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::Interval;
 
-use crate::common::refusal_log::RefusalLog;
+use crate::front_ends::refusal_log::RefusalLog;
 
 /// Pause after a failure to accept, so that a server without descriptors does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
-use crate::common::buffers::{return_receive_buffer, take_receive_buffer};
+use crate::front_ends::buffers::{return_receive_buffer, take_receive_buffer};
 
 /// A frame from this size on is received alone, so that its buffer can be passed on without a copy.
 const LARGE_BYTES: usize = 16 << 10;

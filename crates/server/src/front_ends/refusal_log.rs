@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::common::front_end::EventLog;
-use crate::common::state_budget::StateBudget;
+use crate::front_ends::front_end::EventLog;
+use crate::front_ends::state_budget::StateBudget;
 
 /// Shortest time between two lines.
 const INTERVAL: Duration = Duration::from_secs(10);
