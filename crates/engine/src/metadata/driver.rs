@@ -43,6 +43,7 @@ impl Driver {
             MetadataTest::Link => name::<names::Link>(),
             MetadataTest::Truncate => file::<opened_files::Truncate>(),
             MetadataTest::OpenReadClose => file::<opened_files::OpenReadClose>(),
+            MetadataTest::StatThenOpen => entries::<opened_files::StatThenOpen>(),
             MetadataTest::Unlink => name::<names::Unlink>(),
             MetadataTest::RemoveDirectory => name::<names::RemoveDirectory>(),
             MetadataTest::ServerCopy => entries::<server_side_tests::ServerCopy>(),
