@@ -106,13 +106,16 @@ impl Drop for Filled<'_> {
     }
 }
 
+/// What a call returns: the status of GSS-API, and that of Kerberos (RFC 2744 3.9).
+#[derive(Clone, Copy)]
+struct Codes {
+    major: u32,
+    minor: u32,
+}
+
 /// Turns a status into a result; `names` take part in the message.
-fn check(
-    library: &Functions,
-    call: &'static str,
-    (major, minor): (u32, u32),
-    names: Names<'_>,
-) -> Result<(), GssError> {
+fn check(library: &Functions, call: &'static str, codes: Codes, names: Names<'_>) -> Result<(), GssError> {
+    let Codes { major, minor } = codes;
     if major & (ERROR_BITS | ORDER_BITS) == 0 {
         return Ok(());
     }
@@ -155,7 +158,7 @@ impl RawName {
         let major = unsafe {
             (library.gss_import_name)(&raw mut minor, &raw const text, &raw const kind, &raw mut name)
         };
-        check(library, "gss_import_name", (major, minor), Names::default())?;
+        check(library, "gss_import_name", Codes { major, minor }, Names::default())?;
         Ok(Self(name))
     }
 
@@ -208,7 +211,7 @@ impl RawCredential {
                 ptr::null_mut(),
             )
         });
-        check(library, "gss_acquire_cred", (major, minor), names)?;
+        check(library, "gss_acquire_cred", Codes { major, minor }, names)?;
         Ok(Self(credential))
     }
 
@@ -240,7 +243,7 @@ impl RawCredential {
                 )
             })
         });
-        check(library, "gss_acquire_cred_from", (major, minor), names)?;
+        check(library, "gss_acquire_cred_from", Codes { major, minor }, names)?;
         Ok(Self(credential))
     }
 
@@ -267,7 +270,7 @@ impl RawCredential {
                 ptr::null_mut(),
             )
         });
-        check(library, "gss_acquire_cred_with_password", (major, minor), names)?;
+        check(library, "gss_acquire_cred_with_password", Codes { major, minor }, names)?;
         Ok(Self(credential))
     }
 
@@ -288,7 +291,7 @@ impl RawCredential {
                 ptr::null_mut(),
             )
         };
-        check(library, "gss_inquire_cred", (major, minor), names)?;
+        check(library, "gss_inquire_cred", Codes { major, minor }, names)?;
         Ok((name.display(), lifetime))
     }
 }
@@ -345,7 +348,7 @@ impl RawContext {
                 ptr::null_mut(),
             )
         };
-        check(library, "gss_init_sec_context", (major, minor), names)?;
+        check(library, "gss_init_sec_context", Codes { major, minor }, names)?;
         self.flags = Flags(flags);
         Ok(Stepped { token: token.bytes().to_vec(), complete: major & CONTINUE_NEEDED == 0, client: None })
     }
@@ -379,7 +382,8 @@ impl RawContext {
                 ptr::null_mut(),
             )
         };
-        if let Err(error) = check(library, "gss_accept_sec_context", (major, minor), Names::default()) {
+        if let Err(error) = check(library, "gss_accept_sec_context", Codes { major, minor }, Names::default())
+        {
             failure_token.extend_from_slice(token.bytes());
             return Err(error);
         }
@@ -396,7 +400,7 @@ impl RawContext {
         let mut lifetime = 0;
         // SAFETY: the context is valid, and all pointers are live during the call.
         let major = unsafe { (library.gss_context_time)(&raw mut minor, self.handle, &raw mut lifetime) };
-        check(library, "gss_context_time", (major, minor), Names::default()).map(|()| lifetime)
+        check(library, "gss_context_time", Codes { major, minor }, Names::default()).map(|()| lifetime)
     }
 
     /// The key that both sides share, as SSPI returns it (MS-KILE 3.1.1.2).
@@ -414,7 +418,7 @@ impl RawContext {
         let mut set = ptr::null_mut::<BufferSet>();
         // SAFETY: the context is valid, and all pointers are live during the call.
         let major = unsafe { inquire(&raw mut minor, self.handle, &raw const wanted, &raw mut set) };
-        check(library, "gss_inquire_sec_context_by_oid", (major, minor), Names::default())?;
+        check(library, "gss_inquire_sec_context_by_oid", Codes { major, minor }, Names::default())?;
         // SAFETY: the library returned the set with its count; the first buffer is the key, a second one its type.
         let key = unsafe {
             set.as_ref()
@@ -437,7 +441,7 @@ impl RawContext {
         let major = unsafe {
             (library.gss_get_mic)(&raw mut minor, self.handle, 0, &raw const message, &raw mut mic.1)
         };
-        check(library, "gss_get_mic", (major, minor), Names::default())?;
+        check(library, "gss_get_mic", Codes { major, minor }, Names::default())?;
         Ok(mic.bytes().to_vec())
     }
 
@@ -457,7 +461,7 @@ impl RawContext {
                 ptr::null_mut(),
             )
         };
-        check(library, "gss_verify_mic", (major, minor), Names::default())
+        check(library, "gss_verify_mic", Codes { major, minor }, Names::default())
     }
 
     /// Encrypts and signs a message.
@@ -479,7 +483,7 @@ impl RawContext {
                 &raw mut wrapped.1,
             )
         };
-        check(library, "gss_wrap", (major, minor), Names::default())?;
+        check(library, "gss_wrap", Codes { major, minor }, Names::default())?;
         if encrypted == 0 {
             return Err(GssError::Unsupported { what: "encryption in this context" });
         }
@@ -504,7 +508,7 @@ impl RawContext {
                 ptr::null_mut(),
             )
         };
-        check(library, "gss_unwrap", (major, minor), Names::default())?;
+        check(library, "gss_unwrap", Codes { major, minor }, Names::default())?;
         if encrypted == 0 {
             return Err(GssError::Unsupported { what: "messages without encryption" });
         }
@@ -524,7 +528,7 @@ impl RawContext {
         let mut exported = ptr::null_mut::<c_void>();
         // SAFETY: the context is valid, and all pointers are live during the call. The library clears the handle.
         let major = unsafe { export(&raw mut minor, &raw mut self.handle, 1, &raw mut exported) };
-        check(library, "gss_krb5_export_lucid_sec_context", (major, minor), Names::default())?;
+        check(library, "gss_krb5_export_lucid_sec_context", Codes { major, minor }, Names::default())?;
         // SAFETY: version 1 was requested, so that the structure is `LucidContext`; it is live until it is freed.
         let keys = unsafe { exported.cast::<LucidContext>().as_ref().and_then(|context| keys_of(context)) };
         // SAFETY: the structure came from the library and is freed once.
