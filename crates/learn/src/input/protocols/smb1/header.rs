@@ -6,8 +6,8 @@ use sharebench_smb::nt1::file::UNSOLICITED;
 use sharebench_smb::nt1::message::{self, HEADER_LEN, REPLY, Words, flags2};
 
 use super::bytes::short;
-use crate::input::protocols::Side;
-use crate::input::protocols::smb::outcome_of;
+use crate::input::message::Side;
+use crate::input::protocols::smb::codes::outcome_of;
 use crate::operation::Outcome;
 
 /// Most commands of a chain: log-on, tree, open, and what is done with the file. Blocks may share bytes, so that those of a
