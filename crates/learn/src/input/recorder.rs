@@ -8,7 +8,7 @@ use super::connection_users::ConnectionUsers;
 use super::keys::Keyring;
 use super::message::{Ends, Message};
 use super::performed::{Exchange, Performed};
-use crate::operation::{Action, File, Observed, Operation, Outcome, Person, Protocol, Unseen};
+use crate::operation::{File, Observed, Operation, Outcome, Person, Protocol, Unseen};
 
 /// Most operations that are kept: 4 GiB of memory. Later ones are counted as not understood.
 const MAX_OPERATIONS: usize = 1 << 26;
@@ -204,26 +204,20 @@ impl Recording<'_> {
     }
 
     /// Adds the operations of a request, in any order.
-    pub(crate) fn add_all(&mut self, exchange: Exchange, performed: Performed) {
-        for action in performed.actions.into_iter().flatten() {
-            self.add(exchange, action, performed.outcome);
-        }
-    }
-
-    /// Adds an operation, in any order.
-    pub(crate) fn add(&mut self, exchange: Exchange, action: Action, outcome: Outcome) {
+    pub(crate) fn add(&mut self, exchange: Exchange, performed: Performed) {
         let observed = &mut self.all.observed;
-        if observed.operations.len() >= MAX_OPERATIONS {
-            observed.unseen.not_understood += 1;
-            return;
+        let Exchange { user, start, end } = exchange;
+        let outcome = performed.outcome;
+        let end = end.filter(|_| outcome != Outcome::NoReply);
+        for action in performed.actions.into_iter().flatten() {
+            if observed.operations.len() >= MAX_OPERATIONS {
+                observed.unseen.not_understood += 1;
+                continue;
+            }
+            observed.unseen.without_reply += u64::from(outcome == Outcome::NoReply);
+            *self.all.servers.entry(self.ends.server).or_default() += 1;
+            observed.operations.push(Operation { user, start, end, action, outcome });
         }
-        let Exchange { user, start, mut end } = exchange;
-        if outcome == Outcome::NoReply {
-            observed.unseen.without_reply += 1;
-            end = None;
-        }
-        *self.all.servers.entry(self.ends.server).or_default() += 1;
-        observed.operations.push(Operation { user, start, end, action, outcome });
     }
 
     /// Counts a message that could not be decoded.

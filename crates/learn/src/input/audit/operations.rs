@@ -11,7 +11,7 @@ use super::line::Message;
 use super::opens::{Opens, hash};
 use crate::input::message::Ends;
 use crate::input::paths::{self, joined, named};
-use crate::input::performed::Exchange;
+use crate::input::performed::{Exchange, Performed};
 use crate::input::recorder::{Recorder, Recording};
 use crate::operation::{Access, Action, Outcome, Protocol};
 
@@ -93,7 +93,7 @@ impl At<'_> {
     fn record_as(&self, action: Action, outcome: Outcome, recorder: &mut Recording<'_>) {
         // A line has one time. Whether it is nearer to the request or to the reply is not known, so that there is no duration.
         recorder.unseen().without_duration += 1;
-        recorder.add(Exchange::unanswered(self.user, self.time), action, outcome);
+        recorder.add(Exchange::unanswered(self.user, self.time), Performed::one(action, outcome));
     }
 
     /// The path of a message that has nothing else.

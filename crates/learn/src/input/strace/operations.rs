@@ -8,7 +8,7 @@ use super::descriptors::{Descriptors, Open};
 use super::paths::{is_below, unquoted};
 use crate::input::message::Ends;
 use crate::input::paths::{self, joined, named};
-use crate::input::performed::Exchange;
+use crate::input::performed::{Exchange, Performed};
 use crate::input::recorder::Recording;
 use crate::operation::{Access, Action, Outcome, Protocol};
 
@@ -78,7 +78,7 @@ impl At<'_> {
     fn record(&self, action: Action, recorder: &mut Recording<'_>) {
         let user = recorder.user(u64::from(self.process), Protocol::SystemCalls);
         let end = Some(self.start.saturating_add(self.call.duration.unwrap_or(0)));
-        recorder.add(Exchange { user, start: self.start, end }, action, self.outcome());
+        recorder.add(Exchange { user, start: self.start, end }, Performed::one(action, self.outcome()));
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) struct NcpDecoder {
 fn add(connection: u16, start: u64, end: Option<u64>, performed: Performed, recorder: &mut Recording<'_>) {
     if !performed.is_nothing() {
         let user = recorder.user(u64::from(connection), Protocol::Ncp);
-        recorder.add_all(Exchange { user, start, end }, performed);
+        recorder.add(Exchange { user, start, end }, performed);
     }
 }
 

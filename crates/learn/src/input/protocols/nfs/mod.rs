@@ -45,7 +45,7 @@ impl Arguments {
     fn without_results(&self, outcome: Outcome, exchange: Exchange, recorder: &mut Recording<'_>) {
         match self {
             Self::Null => {}
-            Self::V3(call) => recorder.add_all(exchange, call.without_results(outcome)),
+            Self::V3(call) => recorder.add(exchange, call.without_results(outcome)),
             Self::V4(steps) => v4::without_results(steps, outcome, exchange, recorder),
         }
     }
@@ -134,7 +134,7 @@ impl NfsDecoder {
                 Arguments::Null => {}
                 Arguments::V3(call) => {
                     let performed = call.finish(&mut body, recorder);
-                    recorder.add_all(exchange, performed);
+                    recorder.add(exchange, performed);
                 }
                 Arguments::V4(steps) => {
                     if !v4::reply(&steps, &mut body, exchange, recorder) {

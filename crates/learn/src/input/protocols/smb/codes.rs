@@ -16,7 +16,7 @@ const READS: u32 = access::READ_DATA
     | access::MAXIMUM_ALLOWED;
 
 /// What an open is for, by the rights that it requests (MS-SMB2 2.2.13.1.1, MS-CIFS 2.2.4.64.1).
-pub(in crate::input::protocols) const fn access_of(rights: u32) -> Access {
+pub(crate) const fn access_of(rights: u32) -> Access {
     if rights & WRITES != 0 {
         Access::Write
     } else if rights & READS != 0 {
@@ -27,7 +27,7 @@ pub(in crate::input::protocols) const fn access_of(rights: u32) -> Access {
 }
 
 /// How an operation with this status ended.
-pub(in crate::input::protocols) const fn outcome_of(status: NtStatus) -> Outcome {
+pub(crate) const fn outcome_of(status: NtStatus) -> Outcome {
     match status {
         NtStatus::SUCCESS | NtStatus::BUFFER_OVERFLOW | NtStatus::NO_MORE_FILES | NtStatus::END_OF_FILE => {
             Outcome::Done

@@ -12,7 +12,7 @@ use crate::operation::{Access, Action};
 const MAX_NUMBERS: usize = 1 << 16;
 
 /// A number that a server gave to a tree or an open file of a client.
-pub(in crate::input::protocols) trait Number: Copy + Eq + Hash {
+pub(crate) trait Number: Copy + Eq + Hash {
     /// The server gives it again to another file after a close, soon and often.
     const IS_REUSED: bool;
 
@@ -22,48 +22,48 @@ pub(in crate::input::protocols) trait Number: Copy + Eq + Hash {
 
 /// An open file or directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::input::protocols) struct Open {
-    pub(in crate::input::protocols) file: u32,
+pub(crate) struct Open {
+    pub(crate) file: u32,
     /// Share and path, or what identifies a file that was open before the capture.
-    pub(in crate::input::protocols) path: Vec<u8>,
+    pub(crate) path: Vec<u8>,
     /// Its name within the share; none for a file that was open before the capture.
-    pub(in crate::input::protocols) name: Option<String>,
+    pub(crate) name: Option<String>,
     /// It is removed when it is closed.
-    pub(in crate::input::protocols) delete: bool,
+    pub(crate) delete: bool,
     /// A part of the directory was read.
-    pub(in crate::input::protocols) listed: bool,
+    pub(crate) listed: bool,
 }
 
 /// What a reply states about a file or directory that it has opened or made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::input::protocols) struct Opened<F> {
+pub(crate) struct Opened<F> {
     /// None where it is not kept open.
-    pub(in crate::input::protocols) number: Option<F>,
-    pub(in crate::input::protocols) name: String,
-    pub(in crate::input::protocols) access: Access,
+    pub(crate) number: Option<F>,
+    pub(crate) name: String,
+    pub(crate) access: Access,
     /// It was made, or emptied.
-    pub(in crate::input::protocols) made: bool,
-    pub(in crate::input::protocols) directory: bool,
-    pub(in crate::input::protocols) size: Option<u64>,
+    pub(crate) made: bool,
+    pub(crate) directory: bool,
+    pub(crate) size: Option<u64>,
     /// It is removed when it is closed.
-    pub(in crate::input::protocols) delete: bool,
+    pub(crate) delete: bool,
 }
 
 /// The trees and the open files of a connection.
 #[derive(Debug)]
-pub(in crate::input::protocols) struct Shares<T, F> {
+pub(crate) struct Shares<T, F> {
     /// Names of the shares.
     trees: HashMap<T, Vec<u8>>,
     opens: HashMap<F, Open>,
 }
 
 impl<T: Number, F: Number> Shares<T, F> {
-    pub(in crate::input::protocols) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { trees: HashMap::new(), opens: HashMap::new() }
     }
 
     /// A tree, by the path of its share: without the server, which clients call by several names.
-    pub(in crate::input::protocols) fn connect(&mut self, tree: T, path: &str) {
+    pub(crate) fn connect(&mut self, tree: T, path: &str) {
         if self.trees.len() < MAX_NUMBERS {
             self.trees.insert(tree, last_component(path).to_ascii_lowercase().into());
         }
@@ -71,15 +71,15 @@ impl<T: Number, F: Number> Shares<T, F> {
 }
 
 /// The connection and the tree that a request was sent to.
-pub(in crate::input::protocols) struct Scope<'s, 'r, T, F> {
-    pub(in crate::input::protocols) tree: T,
-    pub(in crate::input::protocols) shares: &'s mut Shares<T, F>,
-    pub(in crate::input::protocols) recorder: &'s mut Recording<'r>,
+pub(crate) struct Scope<'s, 'r, T, F> {
+    pub(crate) tree: T,
+    pub(crate) shares: &'s mut Shares<T, F>,
+    pub(crate) recorder: &'s mut Recording<'r>,
 }
 
 impl<T: Number, F: Number> Scope<'_, '_, T, F> {
     /// The path of a name within the server, without regard to the case of its letters of ASCII.
-    pub(in crate::input::protocols) fn path(&self, name: &str) -> Vec<u8> {
+    pub(crate) fn path(&self, name: &str) -> Vec<u8> {
         let name = name.to_ascii_lowercase();
         match self.shares.trees.get(&self.tree) {
             Some(share) => [share.as_slice(), b"\\", name.as_bytes()].concat(),
@@ -91,12 +91,12 @@ impl<T: Number, F: Number> Scope<'_, '_, T, F> {
     }
 
     /// The file with this name, if it was seen before.
-    pub(in crate::input::protocols) fn known(&self, name: &str) -> Option<u32> {
+    pub(crate) fn known(&self, name: &str) -> Option<u32> {
         self.recorder.known_file(&self.path(name))
     }
 
     /// The file with this name, which exists, with its directory.
-    pub(in crate::input::protocols) fn existing(&mut self, name: &str) -> u32 {
+    pub(crate) fn existing(&mut self, name: &str) -> u32 {
         let path = self.path(name);
         self.existing_at(&path, name)
     }
@@ -115,7 +115,7 @@ impl<T: Number, F: Number> Scope<'_, '_, T, F> {
     }
 
     /// The operation of an open that succeeded.
-    pub(in crate::input::protocols) fn opened(&mut self, opened: Opened<F>) -> Action {
+    pub(crate) fn opened(&mut self, opened: Opened<F>) -> Action {
         let Opened { number, name, access, made, directory, size, delete } = opened;
         let path = self.path(&name);
         let file = self.existing_at(&path, &name);
@@ -137,7 +137,7 @@ impl<T: Number, F: Number> Scope<'_, '_, T, F> {
     }
 
     /// The open file with this number; one that was opened before the capture has no name.
-    pub(in crate::input::protocols) fn get(&mut self, number: F) -> &mut Open {
+    pub(crate) fn get(&mut self, number: F) -> &mut Open {
         self.shares.opens.entry(number).or_insert_with(|| {
             let path = number.identity(self.recorder.ends.client);
             let file = self.recorder.file(&path);
@@ -146,12 +146,12 @@ impl<T: Number, F: Number> Scope<'_, '_, T, F> {
     }
 
     /// The operation of a request on an open file as far as the request shows it.
-    pub(in crate::input::protocols) fn attempted(&mut self, number: F, request: FileRequest) -> Action {
+    pub(crate) fn attempted(&mut self, number: F, request: FileRequest) -> Action {
         request.action(self.get(number).file)
     }
 
     /// The operations of a close: it removes the file if that was requested before.
-    pub(in crate::input::protocols) fn close(&mut self, number: F) -> [Option<Action>; 2] {
+    pub(crate) fn close(&mut self, number: F) -> [Option<Action>; 2] {
         let file = self.get(number).file;
         let Some(open) = self.shares.opens.remove(&number) else { return [None, None] };
         if open.delete || F::IS_REUSED && open.name.is_none() {
@@ -163,11 +163,11 @@ impl<T: Number, F: Number> Scope<'_, '_, T, F> {
 }
 
 /// The last component of a name.
-pub(in crate::input::protocols) fn last_component(name: &str) -> &str {
+pub(crate) fn last_component(name: &str) -> &str {
     name.rsplit('\\').next().unwrap_or(name)
 }
 
 /// The directory of a name within its share; empty for the root.
-pub(in crate::input::protocols) fn directory(name: &str) -> &str {
+pub(crate) fn directory(name: &str) -> &str {
     name.rsplit_once('\\').map_or("", |(directory, _)| directory)
 }

@@ -187,7 +187,7 @@ impl Smb1Decoder {
                     uid = if header.uid == 0 { uid } else { header.uid };
                     if self.is_log_on(uid, header.status, outcome) {
                         let exchange = Exchange::new(user(uid, recorder), start, message.end);
-                        recorder.add(exchange, Action::Connect, outcome);
+                        recorder.add(exchange, Performed::one(Action::Connect, outcome));
                     }
                     continue;
                 }
@@ -258,7 +258,7 @@ impl Smb1Decoder {
             let [action, _] = request.attempted(&mut self.searches, scope);
             let Some(Action::Read { file, offset, asked, .. }) = action else { continue };
             let action = Action::Read { file, offset, asked, bytes: message.len as u32 };
-            recorder.add(exchange, action, Outcome::Done);
+            recorder.add(exchange, Performed::one(action, Outcome::Done));
         }
     }
 
@@ -270,7 +270,7 @@ impl Smb1Decoder {
             let performed = Performed { actions, outcome: Outcome::NoReply };
             if !performed.is_nothing() {
                 let exchange = Exchange::unanswered(user(*uid, recorder), sent.start);
-                recorder.add_all(exchange, performed);
+                recorder.add(exchange, performed);
             }
             if matches!(request, Request::Open(_)) {
                 // The file of the commands that follow in the chain is in the reply alone.

@@ -34,9 +34,9 @@ impl UnfinishedReplies {
     /// Adds the operations of a request, now or when the last part of its reply has arrived.
     pub(super) fn add(&mut self, id: RequestId, reply: Unfinished, recorder: &mut Recording<'_>) {
         if reply.missing == 0 || self.0.is_full() {
-            recorder.add_all(reply.exchange, reply.performed);
+            recorder.add(reply.exchange, reply.performed);
         } else if let Some(earlier) = self.0.replace(id, reply.exchange.start, reply) {
-            recorder.add_all(earlier.call.exchange, earlier.call.performed);
+            recorder.add(earlier.call.exchange, earlier.call.performed);
         }
     }
 
@@ -67,7 +67,7 @@ impl UnfinishedReplies {
     /// Nothing follows.
     pub(super) fn end(&mut self, recorder: &mut Recording<'_>) {
         for reply in self.0.take_all() {
-            recorder.add_all(reply.call.exchange, reply.call.performed);
+            recorder.add(reply.call.exchange, reply.call.performed);
         }
     }
 }

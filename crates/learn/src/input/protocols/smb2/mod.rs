@@ -24,7 +24,7 @@ use super::decoder::Decoder;
 use super::smb::codes::outcome_of;
 use super::smb::shares::Shares;
 use crate::input::message::{Message, Side};
-use crate::input::performed::Exchange;
+use crate::input::performed::{Exchange, Performed};
 use crate::input::recorder::Recording;
 use crate::operation::{Action, Outcome, Protocol};
 
@@ -62,15 +62,14 @@ impl Smb2Decoder {
         }
     }
 
-    /// A message that is not encrypted: it may be a part of a log-on.
-    fn plain(&mut self, message: &Message<'_>, recorder: &mut Recording<'_>) {
+    /// Notes what a message that is not encrypted contributes to the keys of a session.
+    fn note_log_on(&mut self, message: &Message<'_>, recorder: &mut Recording<'_>) {
         if recorder.keyring().has_keys()
             && let Some((session, derivation)) = self.log_ons.message(message)
         {
             let server = recorder.ends.server.ip();
             recorder.keyring().log_on(server, session, &derivation);
         }
-        self.compound(message, recorder);
     }
 
     /// A message, or several in one, after decryption.
@@ -149,7 +148,10 @@ impl Smb2Decoder {
                         self.sessions.insert(session);
                     }
                     let user = recorder.user(session, Protocol::Smb2);
-                    recorder.add(Exchange::new(user, start, message.end), Action::Connect, outcome);
+                    recorder.add(
+                        Exchange::new(user, start, message.end),
+                        Performed::one(Action::Connect, outcome),
+                    );
                 }
             }
             Request::Tree { share } => {
@@ -163,7 +165,7 @@ impl Smb2Decoder {
                 let tree = Tree { session, ..tree };
                 let scope = &mut Smb2Scope { tree, shares: &mut self.shares, recorder };
                 let performed = request.finish(Reply { status, part }, &mut self.last, scope);
-                recorder.add_all(Exchange::new(user, start, message.end), performed);
+                recorder.add(Exchange::new(user, start, message.end), performed);
             }
         }
     }
@@ -175,7 +177,10 @@ impl Decoder for Smb2Decoder {
         match message.head {
             [0xFD, b'S', b'M', b'B', ..] => self.encrypted(message, recorder),
             [0xFF, b'S', b'M', b'B', ..] => {}
-            [0xFE, b'S', b'M', b'B', ..] => self.plain(message, recorder),
+            [0xFE, b'S', b'M', b'B', ..] => {
+                self.note_log_on(message, recorder);
+                self.compound(message, recorder);
+            }
             _ => recorder.unseen().not_understood += 1,
         }
     }
@@ -189,7 +194,7 @@ impl Decoder for Smb2Decoder {
             let scope = &mut Smb2Scope { tree, shares: &mut self.shares, recorder };
             let Some(action) = request.attempted(scope) else { continue };
             let user = recorder.user(tree.session, Protocol::Smb2);
-            recorder.add(Exchange::unanswered(user, start), action, Outcome::NoReply);
+            recorder.add(Exchange::unanswered(user, start), Performed::one(action, Outcome::NoReply));
         }
     }
 }

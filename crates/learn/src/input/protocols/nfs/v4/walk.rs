@@ -4,7 +4,7 @@ use sharebench_nfs::v4::bitmap::Bitmap;
 
 use super::results::{Description, Facts, Listed};
 use super::step::{Create, Open, Step};
-use crate::input::performed::Exchange;
+use crate::input::performed::{Exchange, Performed};
 use crate::input::protocols::entry::Entry;
 use crate::input::protocols::file_request::FileRequest;
 use crate::input::protocols::nfs::handles;
@@ -57,7 +57,7 @@ impl<'w, 'r> Walk<'w, 'r> {
         if !self.has_recorded
             && let Some((action, outcome)) = self.lookup.or(self.access).or(self.attributes)
         {
-            self.recorder.add(self.exchange, action, outcome);
+            self.recorder.add(self.exchange, Performed::one(action, outcome));
         }
     }
 
@@ -81,7 +81,7 @@ impl<'w, 'r> Walk<'w, 'r> {
 
     fn add(&mut self, action: Action, outcome: Outcome) {
         self.has_recorded = true;
-        self.recorder.add(self.exchange, action, outcome);
+        self.recorder.add(self.exchange, Performed::one(action, outcome));
     }
 
     fn go(&mut self, file: Option<u32>) {
