@@ -22,6 +22,8 @@ pub(crate) struct Recorder {
     observed: Observed,
     clients: HashMap<IpAddr, u32>,
     users: HashMap<(u32, u64, Protocol), u32>,
+    /// The user of the last request, whose next one is often the next one of all.
+    last_user: Option<(IpAddr, u64, Protocol, u32)>,
     /// Numbers of credentials that connections share.
     credentials: HashMap<(u32, u64, Protocol), u32>,
     connection_users: ConnectionUsers,
@@ -29,8 +31,9 @@ pub(crate) struct Recorder {
     files: HashMap<u64, u32>,
     /// Files that were changed before a length was seen: their first length stays unknown.
     changed: HashSet<u32>,
-    /// Operations of each server.
+    /// Operations of each server, but for those of the last one since the one before.
     servers: HashMap<SocketAddr, u64>,
+    last_server: Option<(SocketAddr, u64)>,
     /// Keys of encrypted sessions, which connections share.
     keyring: Keyring,
 }
@@ -57,10 +60,17 @@ impl Recorder {
     }
 
     /// Servers with the numbers of their operations, the busiest first.
-    pub(crate) fn servers(&self) -> Vec<(SocketAddr, u64)> {
+    pub(crate) fn servers(&mut self) -> Vec<(SocketAddr, u64)> {
+        self.add_last_server();
         let mut servers: Vec<_> = self.servers.iter().map(|(server, count)| (*server, *count)).collect();
         servers.sort_by_key(|(server, count)| (std::cmp::Reverse(*count), *server));
         servers
+    }
+
+    fn add_last_server(&mut self) {
+        if let Some((server, count)) = self.last_server.take() {
+            *self.servers.entry(server).or_default() += count;
+        }
     }
 
     /// Everything, by time.
@@ -83,13 +93,20 @@ pub(crate) struct Recording<'a> {
 impl Recording<'_> {
     /// The user of the client with this identity: the uid of a credential, the number of a session.
     pub(crate) fn user(&mut self, identity: u64, protocol: Protocol) -> u32 {
+        let address = self.ends.client.ip();
+        if let Some((last, number, spoken, user)) = self.all.last_user
+            && (last, number, spoken) == (address, identity, protocol)
+        {
+            return user;
+        }
         let next = self.all.clients.len() as u32;
-        let client = *self.all.clients.entry(self.ends.client.ip()).or_insert(next);
+        let client = *self.all.clients.entry(address).or_insert(next);
         let next = self.all.users.len() as u32;
         let user = *self.all.users.entry((client, identity, protocol)).or_insert(next);
         if user == next {
             self.all.observed.users.push(Person { client, protocol });
         }
+        self.all.last_user = Some((address, identity, protocol, user));
         user
     }
 
@@ -205,6 +222,9 @@ impl Recording<'_> {
 
     /// Adds the operations of a request, in any order.
     pub(crate) fn add(&mut self, exchange: Exchange, performed: Performed) {
+        if self.all.last_server.is_none_or(|(server, _)| server != self.ends.server) {
+            self.all.add_last_server();
+        }
         let observed = &mut self.all.observed;
         let Exchange { user, start, end } = exchange;
         let outcome = performed.outcome;
@@ -215,7 +235,7 @@ impl Recording<'_> {
                 continue;
             }
             observed.unseen.without_reply += u64::from(outcome == Outcome::NoReply);
-            *self.all.servers.entry(self.ends.server).or_default() += 1;
+            self.all.last_server.get_or_insert((self.ends.server, 0)).1 += 1;
             observed.operations.push(Operation { user, start, end, action, outcome });
         }
     }
