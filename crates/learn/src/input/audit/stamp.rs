@@ -128,6 +128,7 @@ impl<'a> Digits<'a> {
 }
 
 /// A time of day.
+#[derive(Debug, Clone, Copy)]
 struct TimeOfDay {
     /// Since midnight.
     ns: u64,

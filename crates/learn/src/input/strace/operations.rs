@@ -155,10 +155,10 @@ impl Operations {
                 }
             }
             "chmod" | "chown" | "lchown" | "utime" | "utimes" => {
-                self.set_attributes(at, PathArgument::at(0), recorder)
+                self.set_attributes(at, PathArgument::at(0), recorder);
             }
             "fchmodat" | "fchownat" | "utimensat" => {
-                self.set_attributes(at, PathArgument::after(0), recorder)
+                self.set_attributes(at, PathArgument::after(0), recorder);
             }
             "unlink" | "rmdir" => self.remove(at, PathArgument::at(0), recorder),
             "unlinkat" => self.remove(at, PathArgument::after(0), recorder),

@@ -29,7 +29,7 @@ impl Reply<'_> {
     pub(super) const UNSEEN: Self = Self { completion: None, body: &[] };
 
     pub(super) fn is_success(&self) -> bool {
-        self.completion.is_some_and(|completion| completion.is_success())
+        self.completion.is_some_and(Completion::is_success)
     }
 
     /// How a request on a handle ended.

@@ -1,5 +1,6 @@
 //! The shares and the open files of a connection of SMB, and the names in them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::SocketAddr;
@@ -80,14 +81,13 @@ pub(crate) struct Scope<'s, 'r, T, F> {
 impl<T: Number, F: Number> Scope<'_, '_, T, F> {
     /// The path of a name within the server, without regard to the case of its letters of ASCII.
     pub(crate) fn path(&self, name: &str) -> Vec<u8> {
-        let name = name.to_ascii_lowercase();
-        match self.shares.trees.get(&self.tree) {
-            Some(share) => [share.as_slice(), b"\\", name.as_bytes()].concat(),
-            None => {
-                let share = self.tree.identity(self.recorder.ends.client);
-                [share.as_slice(), b"\\", name.as_bytes()].concat()
-            }
-        }
+        let share = match self.shares.trees.get(&self.tree) {
+            Some(share) => Cow::Borrowed(share.as_slice()),
+            None => Cow::Owned(self.tree.identity(self.recorder.ends.client)),
+        };
+        let mut path = [&share, b"\\".as_slice(), name.as_bytes()].concat();
+        path.iter_mut().skip(share.len()).for_each(u8::make_ascii_lowercase);
+        path
     }
 
     /// The file with this name, if it was seen before.
