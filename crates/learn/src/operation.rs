@@ -20,6 +20,23 @@ pub struct Observed {
     pub key_notes: Vec<String>,
 }
 
+impl Observed {
+    /// True for a directory.
+    pub(crate) fn is_directory(&self, file: u32) -> bool {
+        self.files.get(file as usize).is_some_and(|file| file.directory)
+    }
+
+    /// The directory of a file, where the input shows it.
+    pub(crate) fn parent(&self, file: u32) -> Option<u32> {
+        self.files.get(file as usize)?.parent
+    }
+
+    /// Whether the protocol of a user has opens.
+    pub(crate) fn has_opens(&self, user: u32) -> bool {
+        self.users.get(user as usize).is_none_or(|user| user.protocol != Protocol::Nfs3)
+    }
+}
+
 /// One user: the session or the credential of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
@@ -76,6 +93,13 @@ pub struct Operation {
     pub action: Action,
     /// How it ended.
     pub outcome: Outcome,
+}
+
+impl Operation {
+    /// When it had ended, as far as the input shows it.
+    pub(crate) fn ended(&self) -> u64 {
+        self.end.unwrap_or(self.start).max(self.start)
+    }
 }
 
 /// How an operation ended.

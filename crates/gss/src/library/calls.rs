@@ -106,15 +106,18 @@ impl Drop for Filled<'_> {
     }
 }
 
-/// Turns a status into a result; `names` take part in the message.
+/// Makes a call, which returns its status in Kerberos through the pointer, and turns a failure into an error; `names` take
+/// part in the message. The major status of a success can have bits, too.
 fn check(
     library: &Functions,
     call: &'static str,
-    (major, minor): (u32, u32),
     names: Names<'_>,
-) -> Result<(), GssError> {
+    make: impl FnOnce(*mut u32) -> u32,
+) -> Result<u32, GssError> {
+    let mut minor = 0;
+    let major = make(&raw mut minor);
     if major & (ERROR_BITS | ORDER_BITS) == 0 {
-        return Ok(());
+        return Ok(major);
     }
     let minor_text = text_of(library, minor, 2);
     // Some failures, such as a token that is no ASN.1, have no code of Kerberos.
@@ -149,13 +152,11 @@ impl RawName {
         let library = functions()?;
         let kind = object_id(if is_principal { PRINCIPAL } else { HOST_BASED });
         let text = buffer(text.as_bytes());
-        let mut minor = 0;
         let mut name = ptr::null_mut();
         // SAFETY: all pointers are live during the call, which copies the text.
-        let major = unsafe {
-            (library.gss_import_name)(&raw mut minor, &raw const text, &raw const kind, &raw mut name)
-        };
-        check(library, "gss_import_name", (major, minor), Names::default())?;
+        check(library, "gss_import_name", Names::default(), |minor| unsafe {
+            (library.gss_import_name)(minor, &raw const text, &raw const kind, &raw mut name)
+        })?;
         Ok(Self(name))
     }
 
@@ -193,22 +194,22 @@ impl RawCredential {
     /// The user's tickets, of this principal or of the default one.
     pub(crate) fn of_ticket_cache(name: Option<&RawName>, names: Names<'_>) -> Result<Self, GssError> {
         let library = functions()?;
-        let mut minor = 0;
         let mut credential = ptr::null_mut();
         // SAFETY: all pointers are live during the call.
-        let major = with_kerberos(|set| unsafe {
-            (library.gss_acquire_cred)(
-                &raw mut minor,
-                handle_of(name),
-                u32::MAX,
-                set,
-                INITIATE,
-                &raw mut credential,
-                ptr::null_mut(),
-                ptr::null_mut(),
-            )
-        });
-        check(library, "gss_acquire_cred", (major, minor), names)?;
+        check(library, "gss_acquire_cred", names, |minor| {
+            with_kerberos(|set| unsafe {
+                (library.gss_acquire_cred)(
+                    minor,
+                    handle_of(name),
+                    u32::MAX,
+                    set,
+                    INITIATE,
+                    &raw mut credential,
+                    ptr::null_mut(),
+                    ptr::null_mut(),
+                )
+            })
+        })?;
         Ok(Self(credential))
     }
 
@@ -222,25 +223,25 @@ impl RawCredential {
         let what = "keytabs (gss_acquire_cred_from is missing)";
         let acquire = library.gss_acquire_cred_from.ok_or(GssError::Unsupported { what })?;
         let usage = if client.is_some() { INITIATE } else { ACCEPT };
-        let mut minor = 0;
         let mut credential = ptr::null_mut();
         // SAFETY: all pointers are live during the call; the store is copied.
-        let major = store.with(|store| {
-            with_kerberos(|set| unsafe {
-                acquire(
-                    &raw mut minor,
-                    handle_of(client),
-                    u32::MAX,
-                    set,
-                    usage,
-                    store,
-                    &raw mut credential,
-                    ptr::null_mut(),
-                    ptr::null_mut(),
-                )
+        check(library, "gss_acquire_cred_from", names, |minor| {
+            store.with(|store| {
+                with_kerberos(|set| unsafe {
+                    acquire(
+                        minor,
+                        handle_of(client),
+                        u32::MAX,
+                        set,
+                        usage,
+                        store,
+                        &raw mut credential,
+                        ptr::null_mut(),
+                        ptr::null_mut(),
+                    )
+                })
             })
-        });
-        check(library, "gss_acquire_cred_from", (major, minor), names)?;
+        })?;
         Ok(Self(credential))
     }
 
@@ -251,44 +252,42 @@ impl RawCredential {
         let acquire = library.gss_acquire_cred_with_password.ok_or(GssError::Unsupported { what })?;
         let exposed = password.expose();
         let text = buffer(exposed.as_bytes());
-        let mut minor = 0;
         let mut credential = ptr::null_mut();
         // SAFETY: all pointers are live during the call.
-        let major = with_kerberos(|set| unsafe {
-            acquire(
-                &raw mut minor,
-                name.0,
-                &raw const text,
-                u32::MAX,
-                set,
-                INITIATE,
-                &raw mut credential,
-                ptr::null_mut(),
-                ptr::null_mut(),
-            )
-        });
-        check(library, "gss_acquire_cred_with_password", (major, minor), names)?;
+        check(library, "gss_acquire_cred_with_password", names, |minor| {
+            with_kerberos(|set| unsafe {
+                acquire(
+                    minor,
+                    name.0,
+                    &raw const text,
+                    u32::MAX,
+                    set,
+                    INITIATE,
+                    &raw mut credential,
+                    ptr::null_mut(),
+                    ptr::null_mut(),
+                )
+            })
+        })?;
         Ok(Self(credential))
     }
 
     /// Name of the principal and remaining lifetime in seconds. This requests the initial ticket if there is none yet.
     pub(crate) fn inquire(&self, names: Names<'_>) -> Result<(Option<String>, u32), GssError> {
         let library = functions()?;
-        let mut minor = 0;
         let mut name = RawName(ptr::null_mut());
         let mut lifetime = 0;
         // SAFETY: the credential is valid, and all pointers are live during the call.
-        let major = unsafe {
+        check(library, "gss_inquire_cred", names, |minor| unsafe {
             (library.gss_inquire_cred)(
-                &raw mut minor,
+                minor,
                 self.0,
                 &raw mut name.0,
                 &raw mut lifetime,
                 ptr::null_mut(),
                 ptr::null_mut(),
             )
-        };
-        check(library, "gss_inquire_cred", (major, minor), names)?;
+        })?;
         Ok((name.display(), lifetime))
     }
 }
@@ -325,12 +324,11 @@ impl RawContext {
         let mechanism = object_id(KERBEROS);
         let received = buffer(received);
         let mut token = Filled::new(library);
-        let mut minor = 0;
         let mut flags = 0;
         // SAFETY: the handles are valid, all pointers are live during the call, and channel bindings may be null.
-        let major = unsafe {
+        let major = check(library, "gss_init_sec_context", names, |minor| unsafe {
             (library.gss_init_sec_context)(
-                &raw mut minor,
+                minor,
                 credential.0,
                 &raw mut self.handle,
                 service.0,
@@ -344,8 +342,7 @@ impl RawContext {
                 &raw mut flags,
                 ptr::null_mut(),
             )
-        };
-        check(library, "gss_init_sec_context", (major, minor), names)?;
+        })?;
         self.flags = Flags(flags);
         Ok(Stepped { token: token.bytes().to_vec(), complete: major & CONTINUE_NEEDED == 0, client: None })
     }
@@ -360,13 +357,12 @@ impl RawContext {
         let library = functions()?;
         let received = buffer(received);
         let mut token = Filled::new(library);
-        let mut minor = 0;
         let mut flags = 0;
         let mut client = RawName(ptr::null_mut());
         // SAFETY: the handles are valid, all pointers are live during the call, and channel bindings may be null.
-        let major = unsafe {
+        let major = check(library, "gss_accept_sec_context", Names::default(), |minor| unsafe {
             (library.gss_accept_sec_context)(
-                &raw mut minor,
+                minor,
                 &raw mut self.handle,
                 credential.0,
                 &raw const received,
@@ -378,11 +374,8 @@ impl RawContext {
                 ptr::null_mut(),
                 ptr::null_mut(),
             )
-        };
-        if let Err(error) = check(library, "gss_accept_sec_context", (major, minor), Names::default()) {
-            failure_token.extend_from_slice(token.bytes());
-            return Err(error);
-        }
+        })
+        .inspect_err(|_| failure_token.extend_from_slice(token.bytes()))?;
         self.flags = Flags(flags);
         let complete = major & CONTINUE_NEEDED == 0;
         let client = (!client.0.is_null()).then(|| client.display()).flatten();
@@ -392,11 +385,12 @@ impl RawContext {
     /// Remaining lifetime in seconds; 0 if the context is expired.
     pub(crate) fn lifetime(&self) -> Result<u32, GssError> {
         let library = functions()?;
-        let mut minor = 0;
         let mut lifetime = 0;
         // SAFETY: the context is valid, and all pointers are live during the call.
-        let major = unsafe { (library.gss_context_time)(&raw mut minor, self.handle, &raw mut lifetime) };
-        check(library, "gss_context_time", (major, minor), Names::default()).map(|()| lifetime)
+        check(library, "gss_context_time", Names::default(), |minor| unsafe {
+            (library.gss_context_time)(minor, self.handle, &raw mut lifetime)
+        })?;
+        Ok(lifetime)
     }
 
     /// The key that both sides share, as SSPI returns it (MS-KILE 3.1.1.2).
@@ -410,11 +404,11 @@ impl RawContext {
             return Err(missing);
         };
         let wanted = object_id(SESSION_KEY);
-        let mut minor = 0;
         let mut set = ptr::null_mut::<BufferSet>();
         // SAFETY: the context is valid, and all pointers are live during the call.
-        let major = unsafe { inquire(&raw mut minor, self.handle, &raw const wanted, &raw mut set) };
-        check(library, "gss_inquire_sec_context_by_oid", (major, minor), Names::default())?;
+        check(library, "gss_inquire_sec_context_by_oid", Names::default(), |minor| unsafe {
+            inquire(minor, self.handle, &raw const wanted, &raw mut set)
+        })?;
         // SAFETY: the library returned the set with its count; the first buffer is the key, a second one its type.
         let key = unsafe {
             set.as_ref()
@@ -432,12 +426,10 @@ impl RawContext {
         let library = functions()?;
         let message = buffer(message);
         let mut mic = Filled::new(library);
-        let mut minor = 0;
         // SAFETY: the context is valid, and all pointers are live during the call.
-        let major = unsafe {
-            (library.gss_get_mic)(&raw mut minor, self.handle, 0, &raw const message, &raw mut mic.1)
-        };
-        check(library, "gss_get_mic", (major, minor), Names::default())?;
+        check(library, "gss_get_mic", Names::default(), |minor| unsafe {
+            (library.gss_get_mic)(minor, self.handle, 0, &raw const message, &raw mut mic.1)
+        })?;
         Ok(mic.bytes().to_vec())
     }
 
@@ -446,18 +438,11 @@ impl RawContext {
         let library = functions()?;
         let message = buffer(message);
         let mic = buffer(mic);
-        let mut minor = 0;
         // SAFETY: the context is valid, and all pointers are live during the call.
-        let major = unsafe {
-            (library.gss_verify_mic)(
-                &raw mut minor,
-                self.handle,
-                &raw const message,
-                &raw const mic,
-                ptr::null_mut(),
-            )
-        };
-        check(library, "gss_verify_mic", (major, minor), Names::default())
+        check(library, "gss_verify_mic", Names::default(), |minor| unsafe {
+            (library.gss_verify_mic)(minor, self.handle, &raw const message, &raw const mic, ptr::null_mut())
+        })?;
+        Ok(())
     }
 
     /// Encrypts and signs a message.
@@ -465,12 +450,11 @@ impl RawContext {
         let library = functions()?;
         let message = buffer(message);
         let mut wrapped = Filled::new(library);
-        let mut minor = 0;
         let mut encrypted = 0;
         // SAFETY: the context is valid, and all pointers are live during the call.
-        let major = unsafe {
+        check(library, "gss_wrap", Names::default(), |minor| unsafe {
             (library.gss_wrap)(
-                &raw mut minor,
+                minor,
                 self.handle,
                 1,
                 0,
@@ -478,8 +462,7 @@ impl RawContext {
                 &raw mut encrypted,
                 &raw mut wrapped.1,
             )
-        };
-        check(library, "gss_wrap", (major, minor), Names::default())?;
+        })?;
         if encrypted == 0 {
             return Err(GssError::Unsupported { what: "encryption in this context" });
         }
@@ -491,20 +474,18 @@ impl RawContext {
         let library = functions()?;
         let wrapped = buffer(wrapped);
         let mut message = Filled::new(library);
-        let mut minor = 0;
         let mut encrypted = 0;
         // SAFETY: the context is valid, and all pointers are live during the call.
-        let major = unsafe {
+        check(library, "gss_unwrap", Names::default(), |minor| unsafe {
             (library.gss_unwrap)(
-                &raw mut minor,
+                minor,
                 self.handle,
                 &raw const wrapped,
                 &raw mut message.1,
                 &raw mut encrypted,
                 ptr::null_mut(),
             )
-        };
-        check(library, "gss_unwrap", (major, minor), Names::default())?;
+        })?;
         if encrypted == 0 {
             return Err(GssError::Unsupported { what: "messages without encryption" });
         }
@@ -520,11 +501,11 @@ impl RawContext {
         else {
             return Err(missing);
         };
-        let mut minor = 0;
         let mut exported = ptr::null_mut::<c_void>();
         // SAFETY: the context is valid, and all pointers are live during the call. The library clears the handle.
-        let major = unsafe { export(&raw mut minor, &raw mut self.handle, 1, &raw mut exported) };
-        check(library, "gss_krb5_export_lucid_sec_context", (major, minor), Names::default())?;
+        check(library, "gss_krb5_export_lucid_sec_context", Names::default(), |minor| unsafe {
+            export(minor, &raw mut self.handle, 1, &raw mut exported)
+        })?;
         // SAFETY: version 1 was requested, so that the structure is `LucidContext`; it is live until it is freed.
         let keys = unsafe { exported.cast::<LucidContext>().as_ref().and_then(|context| keys_of(context)) };
         // SAFETY: the structure came from the library and is freed once.

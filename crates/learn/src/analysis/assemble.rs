@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::by_name::{Role, roles};
 use super::coverage::Counts;
 use super::sequence::{NameChange, Sequence, Subject};
-use crate::operation::{Action, Observed, Operation, Outcome, Protocol};
+use crate::operation::{Action, Observed, Operation, Outcome};
 
 /// From this number of pauses on, an open file whose open or close is not in the input is one that stays open.
 const MIN_BURSTS: usize = 4;
@@ -109,18 +109,14 @@ impl Assembler<'_> {
 
     fn alone(&mut self, operation: &Operation, subject: Subject) {
         let mut sequence = Sequence::new(operation.user, subject, operation.start);
-        sequence.end = end_of(operation);
+        sequence.end = operation.ended();
         sequence.operations = 1;
         self.sequences.push(sequence);
     }
 
-    fn is_directory(&self, file: u32) -> bool {
-        self.observed.files.get(file as usize).is_some_and(|file| file.directory)
-    }
-
     fn on_file(&mut self, operation: &Operation, file: u32, is_carrier: bool) {
         let is_list = matches!(operation.action, Action::List { .. });
-        if self.is_directory(file) && !is_list && !is_carrier {
+        if self.observed.is_directory(file) && !is_list && !is_carrier {
             let what = match operation.action {
                 Action::Lookup { .. } | Action::Stat { .. } => "look-ups and attributes of directories",
                 _ => "opening, renaming and removing of directories",
@@ -129,7 +125,7 @@ impl Assembler<'_> {
         }
         let user = operation.user;
         let mut group = self.take(user, file, operation, is_carrier);
-        let end = end_of(operation);
+        let end = operation.ended();
         let open_pause = operation.start.saturating_sub(group.whole.end);
         if group.depth > 0 && group.burst.operations > 0 && open_pause > self.gap {
             group.whole.paused += open_pause;
@@ -152,7 +148,7 @@ impl Assembler<'_> {
 
     /// The group of a file, or a new one where this operation begins another sequence.
     fn take(&mut self, user: u32, file: u32, operation: &Operation, is_carrier: bool) -> Group {
-        let has_opens = self.has_opens(user);
+        let has_opens = self.observed.has_opens(user);
         let state = &mut self.users[user as usize];
         if let Some(group) = state.groups.remove(&file) {
             state.idle.remove(&(group.whole.end, file));
@@ -179,11 +175,12 @@ impl Assembler<'_> {
     }
 
     fn begin(&mut self, user: u32, file: u32, start: u64) -> Group {
-        let subject = if self.is_directory(file) { Subject::Directory(file) } else { Subject::File(file) };
+        let subject =
+            if self.observed.is_directory(file) { Subject::Directory(file) } else { Subject::File(file) };
         let mut whole = Sequence::new(user, subject, start);
         let burst = whole.clone();
         // A listing directly before belongs to the file that follows.
-        let parent = self.observed.files.get(file as usize).and_then(|file| file.parent);
+        let parent = self.observed.parent(file);
         let state = &mut self.users[user as usize];
         if let (Subject::File(_), Some(parent)) = (subject, parent)
             && let Some(listed) = state.groups.get(&parent)
@@ -197,11 +194,6 @@ impl Assembler<'_> {
             whole.operations = listed.whole.operations;
         }
         Group { whole, burst, bursts: Vec::new(), depth: 0, done: false }
-    }
-
-    fn has_opens(&self, user: u32) -> bool {
-        let protocol = self.observed.users.get(user as usize).map(|user| user.protocol);
-        protocol != Some(Protocol::Nfs3)
     }
 
     fn count(&mut self, group: &mut Group, operation: &Operation, file: u32) {
@@ -220,7 +212,7 @@ impl Assembler<'_> {
                 if created && let Some(length) = self.lengths.get_mut(file as usize) {
                     *length = Some(0);
                 }
-                if !self.has_opens(user) {
+                if !self.observed.has_opens(user) {
                     // What made the file leaves nothing open.
                     group.depth = 0;
                 }
@@ -239,7 +231,7 @@ impl Assembler<'_> {
                 group.burst.reads.add(offset, asked, bytes, expected);
             }
             Action::Write { offset, bytes, stable, .. } => {
-                self.write(group, user, file, (offset, bytes, stable));
+                self.write(group, user, file, offset, bytes, stable);
             }
             Action::Flush { .. } => both(group, |sequence| sequence.flushes += 1),
             Action::SetSize { size, .. } => {
@@ -278,7 +270,7 @@ impl Assembler<'_> {
         }
     }
 
-    fn write(&mut self, group: &mut Group, user: u32, file: u32, (offset, bytes, stable): (u64, u32, bool)) {
+    fn write(&mut self, group: &mut Group, user: u32, file: u32, offset: u64, bytes: u32, stable: bool) {
         let at = self.next.entry((user, file)).or_default();
         let expected = std::mem::replace(&mut at[1], offset.saturating_add(u64::from(bytes)));
         let length = self.lengths.get_mut(file as usize);
@@ -313,7 +305,7 @@ impl Assembler<'_> {
     }
 
     fn complete(&mut self, mut group: Group) {
-        let has_opens = self.has_opens(group.whole.user);
+        let has_opens = self.observed.has_opens(group.whole.user);
         let bursts = group.bursts.len() + 1;
         let is_cut = !group.whole.opened || !group.whole.closed;
         let is_long = group.whole.end.saturating_sub(group.whole.start) >= LONG_OPEN;
@@ -368,10 +360,6 @@ impl Assembler<'_> {
 fn both(group: &mut Group, change: impl Fn(&mut Sequence)) {
     change(&mut group.whole);
     change(&mut group.burst);
-}
-
-fn end_of(operation: &Operation) -> u64 {
-    operation.end.unwrap_or(operation.start).max(operation.start)
 }
 
 /// Why a plan cannot state an operation; none where it can.

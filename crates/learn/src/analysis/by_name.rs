@@ -47,7 +47,7 @@ pub fn roles(observed: &Observed) -> Vec<Role> {
                 if opens.is_empty() {
                     open.remove(&(user, file));
                 }
-                let is_directory = observed.files.get(file as usize).is_some_and(|file| file.directory);
+                let is_directory = observed.is_directory(file);
                 // Other protocols have requests by name: there, an open without data is one whose data a cache has.
                 let protocol = observed.users.get(user as usize).map(|user| user.protocol);
                 let needs_open = matches!(protocol, Some(Protocol::Smb1 | Protocol::Smb2));

@@ -148,7 +148,7 @@ impl Classes {
     fn directories(&self, observed: &Observed) -> BTreeMap<u32, usize> {
         let mut files: BTreeMap<u32, BTreeMap<usize, u64>> = BTreeMap::new();
         for (file, class) in &self.of {
-            if let Some(parent) = observed.files.get(*file as usize).and_then(|file| file.parent) {
+            if let Some(parent) = observed.parent(*file) {
                 *files.entry(parent).or_default().entry(*class).or_default() += 1;
             }
         }
@@ -286,7 +286,7 @@ fn join_rare(members: &mut BTreeMap<Key, Vec<u32>>, facts: &BTreeMap<u32, FileFa
 
 /// Fan-out and depth of a tree with about as many directories as these files are in.
 fn directories(observed: &Observed, files: &[u32], divisor: u64) -> (u32, u32) {
-    let parent = |file: u32| observed.files.get(file as usize).and_then(|file| file.parent);
+    let parent = |file: u32| observed.parent(file);
     let parents: BTreeSet<u32> = files.iter().filter_map(|file| parent(*file)).collect();
     let mut depths: Vec<u32> = files
         .iter()

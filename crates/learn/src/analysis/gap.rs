@@ -60,7 +60,7 @@ fn histogram(observed: &Observed) -> Vec<u64> {
     let mut busy_until: Vec<Option<u64>> = vec![None; observed.users.len()];
     for operation in &observed.operations {
         let Some(until) = busy_until.get_mut(operation.user as usize) else { continue };
-        let end = operation.end.unwrap_or(operation.start).max(operation.start);
+        let end = operation.ended();
         if let Some(before) = *until
             && operation.start > before
         {

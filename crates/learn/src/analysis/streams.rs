@@ -56,7 +56,7 @@ pub fn streams(sequences: &[Sequence], users: usize, duration: u64) -> Streams {
     let mut all = Vec::new();
     for own in by_user.iter().filter(|own| !own.is_empty()) {
         found.users.users += 1;
-        all.extend(split(own, (slots as usize, slot_ns), &mut found));
+        all.extend(split(own, slots as usize, slot_ns, &mut found));
     }
     found.users.streams = all.len() as u32;
     found.users.slot_ns = slot_ns;
@@ -70,7 +70,7 @@ pub fn streams(sequences: &[Sequence], users: usize, duration: u64) -> Streams {
 }
 
 /// Divides the transactions of a user among as many streams as are busy at a time, on average.
-fn split(own: &[&Sequence], (slots, slot_ns): (usize, u64), found: &mut Streams) -> Vec<Stream> {
+fn split(own: &[&Sequence], slots: usize, slot_ns: u64, found: &mut Streams) -> Vec<Stream> {
     let mut streams: Vec<Stream> = Vec::new();
     let wanted = concurrency(own);
     for sequence in own {

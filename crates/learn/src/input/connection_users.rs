@@ -61,7 +61,7 @@ impl ConnectionUsers {
         for operation in &observed.operations {
             let Some(credential) = self.credentials.get(&operation.user) else { continue };
             let Some(file) = file_of(&operation.action) else { continue };
-            let end = operation.end.unwrap_or(operation.start);
+            let end = operation.ended();
             let before = last.insert((*credential, file), (operation.user, operation.start, end));
             // A COMPOUND of NFS 4 is several operations, but one request on one connection.
             if let Some((user, start, ended)) = before
@@ -81,7 +81,7 @@ impl ConnectionUsers {
         let mut spans: HashMap<u32, (u64, u64)> = HashMap::new();
         for operation in &observed.operations {
             let Some(user) = joined.get(operation.user as usize) else { continue };
-            let end = operation.end.unwrap_or(operation.start);
+            let end = operation.ended();
             let span = spans.entry(*user).or_insert((operation.start, end));
             span.1 = span.1.max(end);
         }

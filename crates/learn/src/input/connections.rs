@@ -5,54 +5,12 @@ use std::net::SocketAddr;
 
 use super::capture::{Datagram, Segment};
 use super::datagrams::Datagrams;
+use super::dispatch::{Chosen, Decoding, Sink, dispatch};
 use super::frames::Framed;
-use super::protocols::{Decoder, Ends, Message, Side, Transport, is_encrypted, sender_of_encrypted};
+use super::protocols::Transport;
 use super::recorder::Recorder;
-use super::silent::{CALL_BYTES, Key, LastUse, MAX_CONNECTIONS, MAX_WAITING_BYTES, longest_silent};
+use super::silent::{Key, LastUse, MAX_CONNECTIONS, MAX_WAITING_BYTES, longest_silent};
 use super::stream::{Payload, Stream};
-
-/// Which server's connections are decoded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Chosen {
-    /// Those of every server.
-    Any,
-    /// Those of a machine.
-    Machine(std::net::IpAddr),
-    /// Those of one port of a machine.
-    Port(SocketAddr),
-}
-
-impl Chosen {
-    fn includes(self, server: SocketAddr) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Machine(address) => server.ip() == address,
-            Self::Port(address) => server == address,
-        }
-    }
-}
-
-/// The decoder of a connection.
-#[derive(Default)]
-pub(super) enum Decoding {
-    /// No message was recognised yet.
-    #[default]
-    Unknown,
-    /// The connection of another server than the chosen one.
-    Ignored,
-    /// The direction of the client, and the decoder.
-    Known(usize, Box<dyn Decoder>),
-}
-
-impl Decoding {
-    /// Memory of calls that wait for a reply, bytes.
-    pub(super) fn waiting_bytes(&self) -> usize {
-        match self {
-            Self::Known(_, decoder) => decoder.waiting() * CALL_BYTES,
-            Self::Unknown | Self::Ignored => 0,
-        }
-    }
-}
 
 struct Connection {
     /// Addresses of the senders of both directions.
@@ -79,14 +37,11 @@ impl LastUse for Connection {
 
 /// The connections, with what their decoders found.
 pub(super) struct Connections {
-    chosen: Chosen,
     table: HashMap<Key, Connection>,
     /// Sum of [`Connection::waiting_bytes`].
     waiting_bytes: usize,
     datagrams: Datagrams,
-    pub(super) recorder: Recorder,
-    /// Connections of servers that were not chosen.
-    pub(super) ignored: Vec<SocketAddr>,
+    pub(super) sink: Sink,
     /// Connections so far.
     pub(super) count: u64,
 }
@@ -94,20 +49,17 @@ pub(super) struct Connections {
 impl Connections {
     pub(super) fn new(chosen: Chosen, recorder: Recorder) -> Self {
         Self {
-            chosen,
             table: HashMap::new(),
             waiting_bytes: 0,
             datagrams: Datagrams::default(),
-            recorder,
-            ignored: Vec::new(),
+            sink: Sink { chosen, recorder, ignored: Vec::new() },
             count: 0,
         }
     }
 
     /// Takes the next datagram, `time` ns after the start of the input.
     pub(super) fn datagram(&mut self, time: u64, datagram: &Datagram<'_>) {
-        let sink = Sink { chosen: self.chosen, recorder: &mut self.recorder, ignored: &mut self.ignored };
-        if self.datagrams.take(time, datagram, sink) {
+        if self.datagrams.take(time, datagram, &mut self.sink) {
             self.count += 1;
         }
     }
@@ -144,9 +96,8 @@ impl Connections {
         if matches!(connection.decoding, Decoding::Ignored) {
             return;
         }
-        let sink = Sink { chosen: self.chosen, recorder: &mut self.recorder, ignored: &mut self.ignored };
         let before = connection.waiting_bytes();
-        connection.take(direction, time, segment, sink);
+        connection.take(direction, time, segment, &mut self.sink);
         self.waiting_bytes = self.waiting_bytes - before + connection.waiting_bytes();
         if self.waiting_bytes > MAX_WAITING_BYTES {
             self.forget();
@@ -156,7 +107,7 @@ impl Connections {
     /// Ends the connections that were silent longest, because there is no memory for all of them.
     fn forget(&mut self) {
         let keys = longest_silent(&self.table);
-        self.recorder.unseen().forgotten += keys.len() as u64;
+        self.sink.recorder.unseen().forgotten += keys.len() as u64;
         for key in keys {
             self.close(key);
         }
@@ -165,11 +116,7 @@ impl Connections {
     fn close(&mut self, key: Key) {
         let Some(mut connection) = self.table.remove(&key) else { return };
         self.waiting_bytes -= connection.waiting_bytes();
-        connection.finish(Sink {
-            chosen: self.chosen,
-            recorder: &mut self.recorder,
-            ignored: &mut self.ignored,
-        });
+        connection.finish(&mut self.sink);
     }
 
     /// Ends all connections.
@@ -179,20 +126,12 @@ impl Connections {
         for key in keys {
             self.close(key);
         }
-        let mut sink = Sink { chosen: self.chosen, recorder: &mut self.recorder, ignored: &mut self.ignored };
-        self.datagrams.end(&mut sink);
+        self.datagrams.end(&mut self.sink);
     }
 }
 
-/// Where messages go.
-pub(super) struct Sink<'a> {
-    chosen: Chosen,
-    pub(super) recorder: &'a mut Recorder,
-    ignored: &'a mut Vec<SocketAddr>,
-}
-
 impl Connection {
-    fn take(&mut self, direction: usize, time: u64, segment: &Segment<'_>, mut sink: Sink<'_>) {
+    fn take(&mut self, direction: usize, time: u64, segment: &Segment<'_>, sink: &mut Sink) {
         let Self { addresses, streams, decoding, last } = self;
         *last = time;
         let other = 1 - direction;
@@ -205,83 +144,31 @@ impl Connection {
         }
         if let Some(sequence) = segment.acknowledged {
             let mut found = |framed: &Framed<'_>| {
-                dispatch(*addresses, decoding, Transport::Stream, other, framed, &mut sink);
+                dispatch(*addresses, decoding, Transport::Stream, other, framed, sink);
             };
             streams[other].acknowledged(sequence, &mut found);
         }
         let payload = Payload { time, sequence: segment.sequence, bytes: segment.payload, len: segment.len };
         let mut found = |framed: &Framed<'_>| {
-            dispatch(*addresses, decoding, Transport::Stream, direction, framed, &mut sink);
+            dispatch(*addresses, decoding, Transport::Stream, direction, framed, sink);
         };
         streams[direction].segment(payload, &mut found);
     }
 
-    fn finish(&mut self, mut sink: Sink<'_>) {
+    fn finish(&mut self, sink: &mut Sink) {
         let Self { addresses, streams, decoding, .. } = self;
         for (direction, stream) in streams.iter_mut().enumerate() {
             stream.end(&mut |framed| {
-                dispatch(*addresses, decoding, Transport::Stream, direction, framed, &mut sink);
+                dispatch(*addresses, decoding, Transport::Stream, direction, framed, sink);
             });
         }
-        let Decoding::Known(_, decoder) = decoding else { return };
-        decoder.end(sink.recorder);
+        if !decoding.end(*addresses, &mut sink.recorder) {
+            return;
+        }
         let unseen = sink.recorder.unseen();
         for stream in streams {
             unseen.lost_bytes += stream.lost_bytes;
             unseen.cut += stream.damage.cut;
         }
     }
-}
-
-/// Who sends an encrypted message of a connection that began before the input: its header does not show it, but a key that
-/// opens it does. The message is counted where no key does.
-fn encrypted(
-    addresses: [SocketAddr; 2],
-    direction: usize,
-    framed: &Framed<'_>,
-    sink: &mut Sink<'_>,
-) -> Option<Side> {
-    if !addresses.iter().any(|address| sink.chosen.includes(*address)) {
-        return None;
-    }
-    let [from, to] = if direction == 0 { addresses } else { [addresses[1], addresses[0]] };
-    let is_whole = framed.head.len() == framed.len;
-    let side = sender_of_encrypted(framed.head, is_whole, [from.ip(), to.ip()], sink.recorder.keyring());
-    if side.is_none() {
-        sink.recorder.unseen().encrypted += 1;
-    }
-    side
-}
-
-/// Gives a message to the decoder of its connection, which the first message that is recognised decides.
-pub(super) fn dispatch(
-    addresses: [SocketAddr; 2],
-    decoding: &mut Decoding,
-    transport: Transport,
-    direction: usize,
-    framed: &Framed<'_>,
-    sink: &mut Sink<'_>,
-) {
-    if matches!(decoding, Decoding::Unknown) {
-        let known = if transport == Transport::Stream && is_encrypted(framed.head) {
-            encrypted(addresses, direction, framed, sink)
-        } else {
-            transport.sender(framed.head)
-        };
-        let Some(side) = known else { return };
-        let client = if side == Side::Client { direction } else { 1 - direction };
-        let ends = Ends { client: addresses[client], server: addresses[1 - client] };
-        *decoding = match transport.decoder(framed.head, ends) {
-            _ if !sink.chosen.includes(ends.server) => {
-                sink.ignored.push(ends.server);
-                Decoding::Ignored
-            }
-            Some(decoder) => Decoding::Known(client, decoder),
-            None => return,
-        };
-    }
-    let Decoding::Known(client, decoder) = decoding else { return };
-    let side = if direction == *client { Side::Client } else { Side::Server };
-    let Framed { start, end, len, head } = *framed;
-    decoder.message(&Message { side, start, end, len, head }, sink.recorder);
 }

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use super::capture::Datagram;
-use super::connections::{Decoding, Sink, dispatch};
+use super::dispatch::{Decoding, Sink, dispatch};
 use super::frames::Framed;
-use super::protocols::{HEAD_BYTES, Side, Transport};
+use super::message::{HEAD_BYTES, Side};
+use super::protocols::Transport;
 use super::silent::{Key, LastUse, MAX_CONNECTIONS, MAX_WAITING_BYTES, longest_silent};
 
 /// What two addresses send each other.
@@ -33,7 +34,7 @@ pub(super) struct Datagrams {
 
 impl Datagrams {
     /// Takes the next datagram, `time` ns after the start of the input; true if it is the first one of a pair.
-    pub(super) fn take(&mut self, time: u64, datagram: &Datagram<'_>, mut sink: Sink<'_>) -> bool {
+    pub(super) fn take(&mut self, time: u64, datagram: &Datagram<'_>, sink: &mut Sink) -> bool {
         let head = datagram.payload.get(..HEAD_BYTES).unwrap_or(datagram.payload);
         let Datagram { from, to, .. } = *datagram;
         let (transport, key, direction) = match datagram.ncp {
@@ -55,7 +56,7 @@ impl Datagrams {
                 return false;
             }
             if self.pairs.len() >= MAX_CONNECTIONS {
-                self.forget(&mut sink);
+                self.forget(sink);
             }
             let addresses = if direction == 0 { [from, to] } else { [to, from] };
             self.pairs.insert(key, Pair { addresses, decoding: Decoding::Unknown, last: time });
@@ -63,34 +64,32 @@ impl Datagrams {
         let Some(pair) = self.pairs.get_mut(&key) else { return false };
         let framed = Framed { start: time, end: time, len: datagram.len, head };
         let before = pair.decoding.waiting_bytes();
-        dispatch(pair.addresses, &mut pair.decoding, transport, direction, &framed, &mut sink);
+        dispatch(pair.addresses, &mut pair.decoding, transport, direction, &framed, sink);
         pair.last = time;
         self.waiting_bytes = self.waiting_bytes - before + pair.decoding.waiting_bytes();
         if self.waiting_bytes > MAX_WAITING_BYTES {
-            self.forget(&mut sink);
+            self.forget(sink);
         }
         is_new
     }
 
     /// Ends the pairs that were silent longest, because there is no memory for all of them.
-    fn forget(&mut self, sink: &mut Sink<'_>) {
+    fn forget(&mut self, sink: &mut Sink) {
         let keys = longest_silent(&self.pairs);
         sink.recorder.unseen().forgotten += keys.len() as u64;
         self.close(keys, sink);
     }
 
-    fn close(&mut self, keys: impl IntoIterator<Item = Key>, sink: &mut Sink<'_>) {
+    fn close(&mut self, keys: impl IntoIterator<Item = Key>, sink: &mut Sink) {
         for key in keys {
-            let Some(pair) = self.pairs.remove(&key) else { continue };
+            let Some(mut pair) = self.pairs.remove(&key) else { continue };
             self.waiting_bytes -= pair.decoding.waiting_bytes();
-            if let Decoding::Known(_, mut decoder) = pair.decoding {
-                decoder.end(sink.recorder);
-            }
+            pair.decoding.end(pair.addresses, &mut sink.recorder);
         }
     }
 
     /// Ends all pairs.
-    pub(super) fn end(&mut self, sink: &mut Sink<'_>) {
+    pub(super) fn end(&mut self, sink: &mut Sink) {
         let mut keys: Vec<_> = self.pairs.keys().copied().collect();
         keys.sort_unstable();
         self.close(keys, sink);

@@ -5,7 +5,8 @@
 
 use sharebench_ncp::wire::tcp;
 
-use crate::input::protocols::{HEAD_BYTES, is_message};
+use super::message::HEAD_BYTES;
+use super::protocols::is_message;
 
 /// Most bytes of a message; a larger length is that of something else.
 const MAX_MESSAGE_BYTES: usize = 64 << 20;

@@ -6,12 +6,18 @@
 
 mod audit;
 mod capture;
+mod clock;
 mod connection_users;
 mod connections;
 mod datagrams;
+mod dispatch;
 mod error;
 mod frames;
 mod keys;
+mod lines;
+mod message;
+mod paths;
+mod performed;
 mod protocols;
 mod recorder;
 mod silent;
@@ -25,7 +31,9 @@ use flate2::read::MultiGzDecoder;
 
 use self::audit::{LogEnd, Logs};
 use self::capture::{Capture, CaptureEnd, Content};
-use self::connections::{Chosen, Connections};
+use self::clock::Clock;
+use self::connections::Connections;
+use self::dispatch::{Chosen, Sink};
 pub use self::error::{InputError, InputKind};
 use self::keys::Keyring;
 use self::recorder::Recorder;
@@ -35,8 +43,6 @@ use crate::operation::Observed;
 
 pub use self::keys::{KeyFileError, KeyProblem, SessionKeyTable};
 
-/// A step of the clock that is counted; packets of several interfaces may be out of order by less, ns.
-const CLOCK_STEP: u64 = 1_000_000;
 /// First bytes of gzip (RFC 1952 2.3.1) and of Zstandard (RFC 8878 3.1.1).
 const GZIP: [u8; 2] = [0x1F, 0x8B];
 const ZSTANDARD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
@@ -118,45 +124,6 @@ fn chosen(value: &str) -> Result<Chosen, InputError> {
     port.map_err(|_| InputError::NotAnAddress { value: value.to_owned() })
 }
 
-/// The time of packets, which never runs backwards.
-#[derive(Debug, Default)]
-struct Clock {
-    /// Of the first packet, ns since 1970.
-    first: Option<u64>,
-    /// What is added since the clock stepped back, ns.
-    offset: u64,
-    /// Since the first packet, ns.
-    now: u64,
-    steps: u64,
-    /// Times are without a zone, or a year: their start is no wall clock.
-    is_local: bool,
-}
-
-impl Clock {
-    /// The time of a packet since the first one.
-    fn advance(&mut self, time: u64) -> u64 {
-        self.advance_within(time, CLOCK_STEP)
-    }
-
-    /// The same for lines that may be out of order by less than `disorder`, ns.
-    fn advance_within(&mut self, time: u64, disorder: u64) -> u64 {
-        let first = *self.first.get_or_insert(time);
-        let at = time.saturating_add(self.offset).saturating_sub(first);
-        if at < self.now {
-            let back = self.now - at;
-            if back > disorder {
-                self.steps += 1;
-                self.offset = self
-                    .offset
-                    .saturating_add(self.now.saturating_add(first).saturating_sub(time + self.offset));
-            }
-            return self.now;
-        }
-        self.now = at;
-        at
-    }
-}
-
 struct Reader {
     connections: Connections,
     clock: Clock,
@@ -219,7 +186,7 @@ impl Reader {
         }
         if strace::is_trace(head) {
             self.add_kind(name, InputKind::Trace)?;
-            let recorder = &mut self.connections.recorder;
+            let recorder = &mut self.connections.sink.recorder;
             let read = strace::read(&mut buffered, self.below.as_deref(), &mut self.clock, recorder);
             return read.map_err(|end| match end {
                 TraceEnd::Failed(error) => failed(error),
@@ -236,7 +203,7 @@ impl Reader {
     }
 
     fn log(&mut self, name: &str, input: &mut impl BufRead) -> Result<(), InputError> {
-        let recorder = &mut self.connections.recorder;
+        let recorder = &mut self.connections.sink.recorder;
         let read = self.logs.read(input, &mut self.clock, recorder);
         let name = name.to_owned();
         read.map_err(|end| match end {
@@ -268,7 +235,7 @@ impl Reader {
                 }
                 // What came before is worth reading.
                 Err(CaptureEnd::Truncated | CaptureEnd::Damaged(_)) => {
-                    self.connections.recorder.unseen().cut += 1;
+                    self.connections.sink.recorder.unseen().cut += 1;
                     return Ok(());
                 }
             }
@@ -281,7 +248,7 @@ impl Reader {
             return Err(InputError::NotLogged { operation });
         }
         self.connections.end();
-        let Connections { mut recorder, ignored, count, .. } = self.connections;
+        let Connections { sink: Sink { mut recorder, ignored, .. }, count, .. } = self.connections;
         recorder.unseen().clock_steps += self.clock.steps;
         let servers = recorder.servers();
         if let Some(name) = recorder.keyring().without_smb()

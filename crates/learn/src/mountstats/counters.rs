@@ -36,31 +36,16 @@ pub struct Counters {
 impl Counters {
     /// Reads the numbers after the name of an operation: 8, or 9 with errors.
     pub(super) fn new(numbers: &[u64]) -> Option<Self> {
-        let [
-            operations,
-            transmissions,
-            timeouts,
-            bytes_sent,
-            bytes_received,
-            queue_ms,
-            rtt_ms,
-            execute_ms,
-            ..,
-        ] = *numbers
-        else {
-            return None;
-        };
-        let errors = numbers.get(8).copied();
         Some(Self {
-            operations,
-            transmissions,
-            timeouts,
-            bytes_sent,
-            bytes_received,
-            queue_ms,
-            rtt_ms,
-            execute_ms,
-            errors,
+            operations: *numbers.first()?,
+            transmissions: *numbers.get(1)?,
+            timeouts: *numbers.get(2)?,
+            bytes_sent: *numbers.get(3)?,
+            bytes_received: *numbers.get(4)?,
+            queue_ms: *numbers.get(5)?,
+            rtt_ms: *numbers.get(6)?,
+            execute_ms: *numbers.get(7)?,
+            errors: numbers.get(8).copied(),
         })
     }
 

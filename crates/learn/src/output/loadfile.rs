@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::replay_names::{Names, Presence};
 use crate::analysis::{NotExpressed, Role, roles};
-use crate::operation::{Action, Observed, Operation, Outcome, Protocol};
+use crate::operation::{Action, Observed, Operation, Outcome};
 
 /// Most bytes of the text: `load` reads up to 64 MiB, and what is open must still be closed.
 const MAX_BYTES: usize = 60 << 20;
@@ -90,8 +90,7 @@ fn opening_lookups(observed: &Observed) -> Vec<bool> {
                 moves_next.insert((user, file), true);
             }
             Action::Lookup { file: Some(file) } => {
-                let has_opens =
-                    observed.users.get(user as usize).is_none_or(|user| user.protocol != Protocol::Nfs3);
+                let has_opens = observed.has_opens(user);
                 *opens = moves_next.insert((user, file), false) == Some(true) && !has_opens;
             }
             Action::Stat { file: Some(file) } | Action::Open { file: Some(file), .. } => {
@@ -134,8 +133,8 @@ impl Writer<'_> {
         match operation.action {
             Action::Open { file: Some(file), created, .. } => self.open(user, file, created),
             Action::Close { file } => self.close(user, file),
-            Action::Read { file, offset, bytes, .. } => self.read(user, file, (offset, bytes)),
-            Action::Write { file, offset, bytes, .. } => self.write(user, file, (offset, bytes)),
+            Action::Read { file, offset, bytes, .. } => self.read(user, file, offset, bytes),
+            Action::Write { file, offset, bytes, .. } => self.write(user, file, offset, bytes),
             Action::Flush { file } => self.on_handle(user, file, "Flush", ""),
             Action::SetSize { file, .. } => self.on_handle(user, file, "SET_FILE_INFORMATION", " 1020"),
             Action::Lock { .. } => self.leave_out("byte-range locks, whose ranges are not kept"),
@@ -211,8 +210,7 @@ impl Writer<'_> {
 
     /// The handle of a file; opens it where the input did not show it, or the protocol has no open.
     fn handle(&mut self, user: u32, file: u32) -> Option<u32> {
-        let has_closes =
-            self.observed.users.get(user as usize).is_none_or(|user| user.protocol != Protocol::Nfs3);
+        let has_closes = self.observed.has_opens(user);
         let at = self.at;
         let last_use =
             self.handles.get(&(user, file)).and_then(|opens| opens.last()).map(|handle| handle.used);
@@ -237,7 +235,7 @@ impl Writer<'_> {
         }
     }
 
-    fn read(&mut self, user: u32, file: u32, (offset, bytes): (u64, u32)) {
+    fn read(&mut self, user: u32, file: u32, offset: u64, bytes: u32) {
         // What the lines themselves wrote is all that a file has that they made.
         let bytes = self.names.readable(file, offset, bytes);
         if bytes == 0 {
@@ -249,7 +247,7 @@ impl Writer<'_> {
         }
     }
 
-    fn write(&mut self, user: u32, file: u32, (offset, bytes): (u64, u32)) {
+    fn write(&mut self, user: u32, file: u32, offset: u64, bytes: u32) {
         if bytes == 0 {
             return self.leave_out("writes of nothing");
         }

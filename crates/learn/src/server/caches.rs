@@ -43,7 +43,7 @@ pub fn cache_use(observed: &Observed) -> CacheUse {
         let user = operation.user;
         match operation.action {
             Action::Open { file: Some(file), created: false, access: Access::Read }
-                if !is_directory(observed, file) =>
+                if !observed.is_directory(file) =>
             {
                 open.insert((user, file), false);
             }
@@ -76,10 +76,6 @@ pub fn cache_use(observed: &Observed) -> CacheUse {
         }
     }
     found
-}
-
-fn is_directory(observed: &Observed, file: u32) -> bool {
-    observed.files.get(file as usize).is_some_and(|file| file.directory)
 }
 
 /// The ranges of a file that a user has read since it was last written.

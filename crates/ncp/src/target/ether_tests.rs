@@ -5,8 +5,8 @@ use std::os::unix::net::UnixDatagram;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_server::{MemoryVolume, NcpEtherServer, NcpServerOptions};
 use sharebench_client_core::DialError;
+use sharebench_server::{MemoryVolume, NcpEtherServer, NcpServerOptions};
 use sharebench_target::{Secret, TargetUrl, UrlPart};
 
 use crate::client::{Access, Client, LargePackets, Login, Options, Path, ProbeResult};

@@ -4,8 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use sharebench_model::{ErrorClass, Fact, TargetFacts};
 use sharebench_client_core::DialError;
+use sharebench_model::{ErrorClass, Fact, TargetFacts};
 use sharebench_target::{LoginPhase, SessionSpec, UrlPart};
 
 use crate::client::{BurstOptions, Client, ClientError, LargePackets, Login, Options, Path};

@@ -106,7 +106,8 @@ impl Connection {
         &mut self,
         end: usize,
         events: EventFlags,
-        (now, total): (u64, usize),
+        now: u64,
+        total: usize,
         buffer: &mut [u8],
         counters: &SharedCounters,
     ) {
@@ -121,7 +122,7 @@ impl Connection {
         // most the kernel's own buffer.
         let limit = if events.intersects(EventFlags::ERR | EventFlags::HUP) { usize::MAX } else { total };
         if is_broken || events.intersects(EventFlags::IN | EventFlags::HUP) {
-            self.read(end, is_broken, (now, limit), buffer);
+            self.read(end, is_broken, now, limit, buffer);
         }
     }
 
@@ -144,7 +145,7 @@ impl Connection {
 
     /// Moves bytes from a socket to its direction: one read, because other connections wait too, or everything that a
     /// socket has whose peer sends no more (`total` is the maximum).
-    fn read(&mut self, end: usize, is_broken: bool, (now, total): (u64, usize), buffer: &mut [u8]) {
+    fn read(&mut self, end: usize, is_broken: bool, now: u64, total: usize, buffer: &mut [u8]) {
         let drains = total == usize::MAX;
         while !self.ends[end].is_read {
             let queued = self.ways[end].queued();

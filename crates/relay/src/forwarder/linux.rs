@@ -138,7 +138,7 @@ impl Forwarder {
                     let Some(connection) = self.connections.get_mut(&number) else { continue };
                     let end = (token % 2) as usize;
                     let counters = &self.shared.counters;
-                    connection.ready(end, flags, (now, self.queued), &mut self.buffer, counters);
+                    connection.ready(end, flags, now, self.queued, &mut self.buffer, counters);
                     touched.insert(number);
                 }
             }

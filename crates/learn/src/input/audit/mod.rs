@@ -12,8 +12,8 @@ use std::io::{self, BufRead};
 use self::line::{Message, of_syslog};
 use self::operations::Operations;
 use self::stamp::{DAY_S, Kind, SECOND, Stamp};
-use super::Clock;
-use super::strace::skip_line;
+use crate::input::clock::Clock;
+use crate::input::lines::Lines;
 use crate::input::recorder::Recorder;
 
 /// Longest line that is read: two paths of `PATH_MAX` and a prefix are less. Longer ones are counted as cut.
@@ -60,21 +60,10 @@ impl Logs {
         clock: &mut Clock,
         recorder: &mut Recorder,
     ) -> Result<(), LogEnd> {
-        let mut bytes = Vec::new();
+        let mut lines = Lines::new(input, MAX_LINE_BYTES);
         let mut messages = 0u64;
-        loop {
-            bytes.clear();
-            let mut limited = io::Read::take(&mut *input, MAX_LINE_BYTES);
-            if limited.read_until(b'\n', &mut bytes).map_err(LogEnd::Failed)? == 0 {
-                break;
-            }
-            if bytes.last() != Some(&b'\n') && bytes.len() as u64 == MAX_LINE_BYTES {
-                recorder.unseen().cut += 1;
-                skip_line(input).map_err(LogEnd::Failed)?;
-                continue;
-            }
-            // Spaces at the end may belong to a name.
-            let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+        // Spaces at the end may belong to a name.
+        while let Some(line) = lines.next().map_err(LogEnd::Failed)? {
             let Some((stamp, text)) = self.stamps.of_line(line) else { continue };
             let Some(message) = Message::read(text) else { continue };
             messages += 1;
@@ -86,6 +75,7 @@ impl Logs {
                 return Err(LogEnd::NoClient);
             }
         }
+        recorder.unseen().cut += lines.skipped;
         if messages == 0 { Err(LogEnd::NoLines) } else { Ok(()) }
     }
 }

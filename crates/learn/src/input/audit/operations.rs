@@ -9,9 +9,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::line::Message;
 use super::opens::{Opens, hash};
-use crate::input::recorder::Recorder;
-use crate::input::strace::paths::{joined, named, split};
-use crate::operation::{Access, Action, Operation, Outcome, Protocol};
+use crate::input::message::Ends;
+use crate::input::paths::{self, joined, named};
+use crate::input::performed::{Exchange, Performed};
+use crate::input::recorder::{Recorder, Recording};
+use crate::operation::{Access, Action, Outcome, Protocol};
 
 /// The server of all audit logs: their lines do not have its address.
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 445);
@@ -84,15 +86,14 @@ impl At<'_> {
         }
     }
 
-    fn record(&self, action: Action, recorder: &mut Recorder) {
+    fn record(&self, action: Action, recorder: &mut Recording<'_>) {
         self.record_as(action, self.outcome(), recorder);
     }
 
-    fn record_as(&self, action: Action, outcome: Outcome, recorder: &mut Recorder) {
+    fn record_as(&self, action: Action, outcome: Outcome, recorder: &mut Recording<'_>) {
         // A line has one time. Whether it is nearer to the request or to the reply is not known, so that there is no duration.
         recorder.unseen().without_duration += 1;
-        let operation = Operation { user: self.user, start: self.time, end: None, action, outcome };
-        recorder.add(SERVER, operation);
+        recorder.add(Exchange::unanswered(self.user, self.time), Performed::one(action, outcome));
     }
 
     /// The path of a message that has nothing else.
@@ -113,19 +114,22 @@ impl Operations {
                 recorder.unseen().not_understood += 1;
                 return true;
             }
-            let user = recorder.user(client, identity, Protocol::AuditLog);
+            let ends = Ends { client: SocketAddr::new(client, 0), server: SERVER };
+            let user = recorder.connection(ends).user(identity, Protocol::AuditLog);
             self.users.insert(identity, user);
             user
         };
         let at = At { user, time, message };
-        if self.one(&at, recorder).is_none() {
+        // Files are those of the server, whoever its client is.
+        let mut recorder = recorder.connection(Ends { client: SERVER, server: SERVER });
+        if self.one(&at, &mut recorder).is_none() {
             recorder.unseen().not_understood += 1;
         }
         true
     }
 
     /// None for a message that does not have the fields of its operation.
-    fn one(&mut self, at: &At<'_>, recorder: &mut Recorder) -> Option<()> {
+    fn one(&mut self, at: &At<'_>, recorder: &mut Recording<'_>) -> Option<()> {
         let is_done = at.message.result.is_ok();
         match at.message.operation {
             b"connect" => at.record(Action::Connect, recorder),
@@ -139,18 +143,12 @@ impl Operations {
             b"fdopendir" if is_done => self.list(at, recorder),
             // A directory that exists already has a line of `create_file` only.
             b"mkdirat" if is_done => {
-                let directory = named(SERVER, &at.path(), recorder);
-                recorder.created(directory);
-                recorder.directory(directory);
-                at.record(Action::MakeDirectory { directory: Some(directory) }, recorder);
+                let action = paths::make_directory(&at.path(), true, recorder);
+                at.record(action, recorder);
             }
             b"unlinkat" => {
-                let path = at.path();
-                let file = recorder.known_file(SERVER, &path);
-                if is_done {
-                    recorder.forget(SERVER, &path);
-                }
-                at.record(Action::Remove { file }, recorder);
+                let action = paths::remove(&at.path(), is_done, recorder);
+                at.record(action, recorder);
             }
             b"renameat" => return self.rename(at, recorder),
             b"linkat" | b"symlinkat" => at.record(Action::Other("link"), recorder),
@@ -178,7 +176,7 @@ impl Operations {
     }
 
     /// `create_file|ok|0x120089|file|open|PATH`: access, type and disposition (MS-SMB2 2.2.13) as the client sent them.
-    fn create(&mut self, at: &At<'_>, recorder: &mut Recorder) -> Option<()> {
+    fn create(&mut self, at: &At<'_>, recorder: &mut Recording<'_>) -> Option<()> {
         let [access, kind, disposition, path] = at.message.parts()?;
         let access = std::str::from_utf8(access.strip_prefix(b"0x")?).ok()?;
         let access = u32::from_str_radix(access, 16).ok()?;
@@ -188,7 +186,7 @@ impl Operations {
         let makes = matches!(disposition, b"create" | b"open_if" | b"overwrite_if" | b"supersede");
         let is_directory = kind == b"dir";
         if at.message.result.is_err() {
-            let known = recorder.known_file(SERVER, &path);
+            let known = recorder.known_file(&path);
             // The text of an error is the last one that smbd met: what would be made cannot be missing.
             let outcome = if makes { Outcome::Failed(FAILED) } else { at.outcome() };
             let action = match (is_directory, makes) {
@@ -203,7 +201,7 @@ impl Operations {
         }
         let made = disposition == b"create" || makes && was_missing;
         let emptied = matches!(disposition, b"overwrite" | b"overwrite_if" | b"supersede");
-        let file = named(SERVER, &path, recorder);
+        let file = named(&path, recorder);
         if access & LIST != 0 {
             self.opens.may_list(at.user, &path);
         }
@@ -236,7 +234,7 @@ impl Operations {
         Some(())
     }
 
-    fn close(&mut self, at: &At<'_>, recorder: &mut Recorder) {
+    fn close(&mut self, at: &At<'_>, recorder: &mut Recording<'_>) {
         self.seen.closes += 1;
         if let Some(file) = self.opens.closed(at.user, &at.path()) {
             at.record(Action::Close { file }, recorder);
@@ -244,10 +242,10 @@ impl Operations {
     }
 
     /// `strict_lock_check|ok|PATH:OFFSET-LENGTH:TYPE` before a read or write, also before those of a copy on the server.
-    fn transfer(&mut self, at: &At<'_>, recorder: &mut Recorder) -> Option<()> {
+    fn transfer(&mut self, at: &At<'_>, recorder: &mut Recording<'_>) -> Option<()> {
         let (path, offset, length, is_write) = at.message.range()?;
         self.seen.ranges += 1;
-        let file = named(SERVER, &joined(b"", path), recorder);
+        let file = named(&joined(b"", path), recorder);
         let bytes = u32::try_from(length).unwrap_or(u32::MAX);
         let action = if is_write {
             recorder.changed(file);
@@ -259,10 +257,10 @@ impl Operations {
         Some(())
     }
 
-    fn list(&mut self, at: &At<'_>, recorder: &mut Recorder) {
+    fn list(&mut self, at: &At<'_>, recorder: &mut Recording<'_>) {
         let path = at.path();
         if self.opens.listed(at.user, &path) {
-            let directory = named(SERVER, &path, recorder);
+            let directory = named(&path, recorder);
             recorder.directory(directory);
             // Lines of `readdir` are without names, and searches of smbd have them too.
             at.record(Action::List { directory, entries: 0, first: true }, recorder);
@@ -270,31 +268,25 @@ impl Operations {
     }
 
     /// `renameat|ok|FROM|TO`, with whole paths, so that the bar before a slash separates them.
-    fn rename(&mut self, at: &At<'_>, recorder: &mut Recorder) -> Option<()> {
+    fn rename(&mut self, at: &At<'_>, recorder: &mut Recording<'_>) -> Option<()> {
         let bar = at.message.rest.windows(2).position(|pair| pair == b"|/")?;
         let from = joined(b"", at.message.rest.get(..bar)?);
         let to = joined(b"", at.message.rest.get(bar + 1..)?);
-        let file = recorder.known_file(SERVER, &from);
-        let mut replaced = recorder.known_file(SERVER, &to);
+        let action = paths::rename(&from, &to, at.message.result.is_ok(), recorder);
         if at.message.result.is_ok() {
-            let file = named(SERVER, &from, recorder);
-            replaced = recorder.rename(SERVER, &from, &to).filter(|replaced| *replaced != file);
-            let (directory, name) = split(&to);
-            let directory = recorder.file(SERVER, directory);
-            recorder.name(file, Some(directory), name);
             self.opens.renamed(at.user, &from, &to);
         }
-        at.record(Action::Rename { file, replaced }, recorder);
+        at.record(action, recorder);
         Some(())
     }
 
-    fn on_file(at: &At<'_>, action: impl FnOnce(u32) -> Action, recorder: &mut Recorder) {
-        let file = named(SERVER, &at.path(), recorder);
+    fn on_file(at: &At<'_>, action: impl FnOnce(u32) -> Action, recorder: &mut Recording<'_>) {
+        let file = named(&at.path(), recorder);
         at.record(action(file), recorder);
     }
 
-    fn lock(at: &At<'_>, release: bool, recorder: &mut Recorder) -> Option<()> {
-        let file = named(SERVER, &joined(b"", at.message.locked()?), recorder);
+    fn lock(at: &At<'_>, release: bool, recorder: &mut Recording<'_>) -> Option<()> {
+        let file = named(&joined(b"", at.message.locked()?), recorder);
         // smbd 4.17 prints the result of an unlock the wrong way round.
         let outcome = if release { Outcome::Done } else { at.outcome() };
         at.record_as(Action::Lock { file, release }, outcome, recorder);

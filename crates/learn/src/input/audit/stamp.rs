@@ -63,20 +63,20 @@ impl<'a> Digits<'a> {
         self.skip(separator).then(|| self.number(most))?
     }
 
-    /// `14:33:48.123456`: ns since midnight, and their resolution.
-    fn time(&mut self) -> Option<(u64, u64)> {
+    /// `14:33:48.123456`
+    fn time(&mut self) -> Option<TimeOfDay> {
         let hours = self.number(2).filter(|hours| *hours < 24)?;
         let minutes = self.separated(":", 2).filter(|minutes| *minutes < 60)?;
         // 60 is a leap second.
         let seconds = self.separated(":", 2).filter(|seconds| *seconds <= 60)?;
         let whole = ((hours * 60 + minutes) * 60 + seconds) * SECOND;
         if !self.skip(".") {
-            return Some((whole, SECOND));
+            return Some(TimeOfDay { ns: whole, resolution: SECOND });
         }
         let before = self.0.len();
         let fraction = self.number(9)?;
         let resolution = 10u64.pow(9u32.saturating_sub((before - self.0.len()) as u32));
-        Some((whole + fraction * resolution, resolution))
+        Some(TimeOfDay { ns: whole + fraction * resolution, resolution })
     }
 
     /// Year, month and day with a separator.
@@ -127,6 +127,14 @@ impl<'a> Digits<'a> {
     }
 }
 
+/// A time of day.
+#[derive(Debug, Clone, Copy)]
+struct TimeOfDay {
+    /// Since midnight.
+    ns: u64,
+    resolution: u64,
+}
+
 /// A date.
 struct Date {
     /// Since 1970.
@@ -153,8 +161,9 @@ impl Date {
         Some(Self { days, month: month as u8, day: day as u8 })
     }
 
-    fn stamp(&self, kind: Kind, (time, resolution): (u64, u64)) -> Stamp {
-        let time = self.days * DAY_S * SECOND + time;
+    fn stamp(&self, kind: Kind, time: TimeOfDay) -> Stamp {
+        let TimeOfDay { ns, resolution } = time;
+        let time = self.days * DAY_S * SECOND + ns;
         Stamp { kind, time, resolution, month: self.month, day: self.day }
     }
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use sharebench_ncp::wire::tcp;
 
 use super::{Content, ipx};
-use crate::input::protocols::Side;
+use crate::input::message::Side;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;

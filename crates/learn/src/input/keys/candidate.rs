@@ -4,7 +4,7 @@ use sharebench_smb::crypto::{Cipher, SealingKey, SessionKeys};
 use sharebench_smb::wire::transform;
 
 use super::file::SessionKey;
-use crate::input::protocols::Side;
+use crate::input::message::Side;
 
 /// The dialect whose keys need no log-on to be derived; 3.0.2 derives the same.
 const DIALECT_3_0: u16 = 0x0300;

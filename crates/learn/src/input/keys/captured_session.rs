@@ -6,8 +6,8 @@ use sharebench_smb::wire::negotiate::{Context, ENCRYPTION, NegotiateRequest, Neg
 use sharebench_smb::wire::session_setup::{SessionSetupRequest, SessionSetupResponse};
 use sharebench_smb::wire::transform::{LEN, TransformHeader};
 
-use crate::input::protocols::Side;
-use crate::input::protocols::Side::{Client, Server};
+use crate::input::message::Side;
+use crate::input::message::Side::{Client, Server};
 
 pub(super) const SESSION: u64 = 0x0000_3C00_9C00_0019;
 /// The session in a line of the file.

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 use super::candidate::{Candidate, Derivation, Sealed, add_candidates};
 use super::file::SessionKeyTable;
-use crate::input::protocols::Side;
+use crate::input::message::Side;
 
 /// Most sessions that are decrypted, over all servers. Messages of others stay encrypted.
 const MAX_SESSIONS: usize = 1 << 14;

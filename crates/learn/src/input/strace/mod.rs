@@ -6,14 +6,15 @@ mod call;
 mod descriptors;
 mod line;
 mod operations;
-pub(super) mod paths;
+mod paths;
 
 use std::collections::HashMap;
 use std::io::{self, BufRead};
 
 use self::line::{Line, Text};
-use self::operations::Operations;
-use super::Clock;
+use self::operations::{ENDS, Operations};
+use crate::input::clock::Clock;
+use crate::input::lines::Lines;
 use crate::input::recorder::Recorder;
 
 /// Longest line that is read. Longer ones are counted as cut: strace prints 32 bytes of data unless an option requests more.
@@ -51,23 +52,14 @@ pub(super) fn read(
     recorder: &mut Recorder,
 ) -> Result<(), TraceEnd> {
     let mut operations = Operations::new(below);
+    let recorder = &mut recorder.connection(ENDS);
     // The beginning of a call that another thread interrupted, with the time at which it began.
     let mut unfinished: HashMap<u32, (u64, Vec<u8>)> = HashMap::new();
-    let mut bytes = Vec::new();
+    let mut lines = Lines::new(input, MAX_LINE_BYTES);
     let mut without_duration = 0u64;
     let mut with_duration = 0u64;
-    loop {
-        bytes.clear();
-        let mut limited = io::Read::take(&mut *input, MAX_LINE_BYTES);
-        if limited.read_until(b'\n', &mut bytes).map_err(TraceEnd::Failed)? == 0 {
-            break;
-        }
-        if bytes.last() != Some(&b'\n') && bytes.len() as u64 == MAX_LINE_BYTES {
-            recorder.unseen().cut += 1;
-            skip_line(input).map_err(TraceEnd::Failed)?;
-            continue;
-        }
-        let Some(line) = Line::read(&bytes) else {
+    while let Some(bytes) = lines.next().map_err(TraceEnd::Failed)? {
+        let Some(line) = Line::read(bytes) else {
             recorder.unseen().not_understood += u64::from(!bytes.trim_ascii().is_empty());
             continue;
         };
@@ -105,22 +97,9 @@ pub(super) fn read(
         }
         operations.add(line.process, start, &call, recorder);
     }
+    recorder.unseen().cut += lines.skipped;
     recorder.unseen().without_reply += unfinished.len() as u64;
     if without_duration > 0 && with_duration == 0 { Err(TraceEnd::NoDurations) } else { Ok(()) }
-}
-
-/// Skips the rest of a line.
-pub(super) fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
-    loop {
-        let buffer = input.fill_buf()?;
-        let end = buffer.iter().position(|byte| *byte == b'\n');
-        let used = end.map_or(buffer.len(), |end| end + 1);
-        let is_over = end.is_some() || buffer.is_empty();
-        input.consume(used);
-        if is_over {
-            return Ok(());
-        }
-    }
 }
 
 #[cfg(test)]

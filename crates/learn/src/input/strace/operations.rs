@@ -5,13 +5,16 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::call::Call;
 use super::descriptors::{Descriptors, Open};
-use super::paths::{is_below, joined, named, split, unquoted};
-use crate::input::recorder::Recorder;
-use crate::operation::{Access, Action, Operation, Outcome, Protocol};
+use super::paths::{is_below, unquoted};
+use crate::input::message::Ends;
+use crate::input::paths::{self, joined, named};
+use crate::input::performed::{Exchange, Performed};
+use crate::input::recorder::Recording;
+use crate::operation::{Access, Action, Outcome, Protocol};
 
-/// Where the files of a trace are: on the traced machine.
-const MACHINE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-const SERVER: SocketAddr = SocketAddr::new(MACHINE, 0);
+/// The traced machine, which has the programs and the files.
+const MACHINE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+pub(super) const ENDS: Ends = Ends { client: MACHINE, server: MACHINE };
 /// The number of every error but `ENOENT`: traces have names.
 const FAILED: u32 = 1;
 
@@ -22,6 +25,32 @@ pub(super) struct Operations {
     descriptors: Descriptors,
     /// The end of the furthest write to each file, for appends.
     ends: HashMap<u32, u64>,
+}
+
+/// Where a call has a path: its place among the arguments, and that of the descriptor that it is relative to.
+#[derive(Debug, Clone, Copy)]
+struct PathArgument {
+    directory: Option<usize>,
+    name: usize,
+}
+
+impl PathArgument {
+    /// One that is relative to the working directory.
+    const fn at(name: usize) -> Self {
+        Self { directory: None, name }
+    }
+
+    /// One that follows its descriptor.
+    const fn after(directory: usize) -> Self {
+        Self { directory: Some(directory), name: directory + 1 }
+    }
+}
+
+/// Where a call has a descriptor and the offset in its file. An offset of NULL is the position of the descriptor.
+#[derive(Debug, Clone, Copy)]
+struct OffsetArgument {
+    descriptor: usize,
+    offset: usize,
 }
 
 /// A call of a process at a time.
@@ -46,11 +75,10 @@ impl At<'_> {
         self.call.result.unwrap_or(0)
     }
 
-    fn record(&self, action: Action, recorder: &mut Recorder) {
-        let user = recorder.user(MACHINE, u64::from(self.process), Protocol::SystemCalls);
+    fn record(&self, action: Action, recorder: &mut Recording<'_>) {
+        let user = recorder.user(u64::from(self.process), Protocol::SystemCalls);
         let end = Some(self.start.saturating_add(self.call.duration.unwrap_or(0)));
-        let operation = Operation { user, start: self.start, end, action, outcome: self.outcome() };
-        recorder.add(SERVER, operation);
+        recorder.add(Exchange { user, start: self.start, end }, Performed::one(action, self.outcome()));
     }
 }
 
@@ -66,7 +94,7 @@ impl Operations {
     }
 
     /// Adds what a call did; calls on other things than files do nothing.
-    pub(super) fn add(&mut self, thread: u32, start: u64, call: &Call<'_>, recorder: &mut Recorder) {
+    pub(super) fn add(&mut self, thread: u32, start: u64, call: &Call<'_>, recorder: &mut Recording<'_>) {
         let at = At { process: self.descriptors.owner(thread), thread, start, call };
         for argument in &call.arguments {
             // "AT_FDCWD</home/a>" with `-y`: nothing else shows where a program was started.
@@ -75,15 +103,21 @@ impl Operations {
             }
         }
         match call.name {
-            "open" | "creat" => self.open(&at, None, 0, recorder),
-            "openat" | "openat2" => self.open(&at, Some(0), 1, recorder),
+            "open" | "creat" => self.open(&at, PathArgument::at(0), recorder),
+            "openat" | "openat2" => self.open(&at, PathArgument::after(0), recorder),
             "close" => self.close(&at, recorder),
             "read" | "readv" => self.read(&at, None, recorder),
             "pread64" | "preadv" | "preadv2" => self.read(&at, call.number(3), recorder),
             "write" | "writev" => self.write(&at, None, recorder),
             "pwrite64" | "pwritev" | "pwritev2" => self.write(&at, call.number(3), recorder),
-            "copy_file_range" => self.copy(&at, (0, 1), (2, 3), recorder),
-            "sendfile" => self.copy(&at, (1, 2), (0, usize::MAX), recorder),
+            "copy_file_range" => {
+                let from = OffsetArgument { descriptor: 0, offset: 1 };
+                self.copy(&at, from, OffsetArgument { descriptor: 2, offset: 3 }, recorder);
+            }
+            "sendfile" => {
+                let from = OffsetArgument { descriptor: 1, offset: 2 };
+                self.copy(&at, from, OffsetArgument { descriptor: 0, offset: usize::MAX }, recorder);
+            }
             "lseek" => self.seek(&at),
             "fsync" | "fdatasync" | "sync_file_range" => {
                 self.on_open(&at, |file| Action::Flush { file }, recorder);
@@ -107,37 +141,44 @@ impl Operations {
         }
     }
 
-    fn by_name(&mut self, at: &At<'_>, recorder: &mut Recorder) {
+    fn by_name(&mut self, at: &At<'_>, recorder: &mut Recording<'_>) {
         match at.call.name {
-            "stat" | "lstat" | "access" | "readlink" => self.stat(at, None, 0, recorder),
+            "stat" | "lstat" | "access" | "readlink" => self.stat(at, PathArgument::at(0), recorder),
             "newfstatat" | "statx" | "faccessat" | "faccessat2" | "readlinkat" => {
-                self.stat(at, Some(0), 1, recorder);
+                self.stat(at, PathArgument::after(0), recorder);
             }
             "truncate" => {
                 let size = at.call.number(1).unwrap_or(0);
-                if let Some(file) = self.file(at, None, 0, recorder) {
+                if let Some(file) = self.file(at, PathArgument::at(0), recorder) {
                     recorder.changed(file);
                     at.record(Action::SetSize { file, size }, recorder);
                 }
             }
-            "chmod" | "chown" | "lchown" | "utime" | "utimes" => self.set_attributes(at, None, 0, recorder),
-            "fchmodat" | "fchownat" | "utimensat" => self.set_attributes(at, Some(0), 1, recorder),
-            "unlink" | "rmdir" => self.remove(at, None, 0, recorder),
-            "unlinkat" => self.remove(at, Some(0), 1, recorder),
-            "mkdir" => self.make_directory(at, None, 0, recorder),
-            "mkdirat" => self.make_directory(at, Some(0), 1, recorder),
-            "rename" => self.rename(at, (None, 0), (None, 1), recorder),
-            "renameat" | "renameat2" => self.rename(at, (Some(0), 1), (Some(2), 3), recorder),
-            "link" | "symlink" => self.link(at, None, 1, recorder),
-            "linkat" => self.link(at, Some(2), 3, recorder),
-            "symlinkat" => self.link(at, Some(1), 2, recorder),
-            "statfs" if self.path(at, None, 0).is_some() => at.record(Action::Space, recorder),
+            "chmod" | "chown" | "lchown" | "utime" | "utimes" => {
+                self.set_attributes(at, PathArgument::at(0), recorder);
+            }
+            "fchmodat" | "fchownat" | "utimensat" => {
+                self.set_attributes(at, PathArgument::after(0), recorder);
+            }
+            "unlink" | "rmdir" => self.remove(at, PathArgument::at(0), recorder),
+            "unlinkat" => self.remove(at, PathArgument::after(0), recorder),
+            "mkdir" => self.make_directory(at, PathArgument::at(0), recorder),
+            "mkdirat" => self.make_directory(at, PathArgument::after(0), recorder),
+            "rename" => self.rename(at, PathArgument::at(0), PathArgument::at(1), recorder),
+            "renameat" | "renameat2" => {
+                self.rename(at, PathArgument::after(0), PathArgument::after(2), recorder);
+            }
+            "link" | "symlink" => self.link(at, PathArgument::at(1), recorder),
+            "linkat" => self.link(at, PathArgument::after(2), recorder),
+            "symlinkat" => self.link(at, PathArgument::after(1), recorder),
+            "statfs" if self.path(at, PathArgument::at(0)).is_some() => at.record(Action::Space, recorder),
             _ => {}
         }
     }
 
     /// The path of an argument, if it is one that counts.
-    fn path(&mut self, at: &At<'_>, directory: Option<usize>, name: usize) -> Option<Vec<u8>> {
+    fn path(&mut self, at: &At<'_>, argument: PathArgument) -> Option<Vec<u8>> {
+        let PathArgument { directory, name } = argument;
         let name = unquoted(at.call.argument(name))?;
         let base = match directory.map(|index| at.call.argument(index)) {
             Some(argument) if !argument.starts_with(b"AT_FDCWD") => {
@@ -152,32 +193,26 @@ impl Operations {
     }
 
     /// The file that a path names.
-    fn file(
-        &mut self,
-        at: &At<'_>,
-        directory: Option<usize>,
-        name: usize,
-        recorder: &mut Recorder,
-    ) -> Option<u32> {
-        let path = self.path(at, directory, name)?;
-        Some(named(SERVER, &path, recorder))
+    fn file(&mut self, at: &At<'_>, argument: PathArgument, recorder: &mut Recording<'_>) -> Option<u32> {
+        let path = self.path(at, argument)?;
+        Some(named(&path, recorder))
     }
 
-    fn open(&mut self, at: &At<'_>, directory: Option<usize>, name: usize, recorder: &mut Recorder) {
-        let Some(path) = self.path(at, directory, name) else { return };
-        let flags = name + 1;
+    fn open(&mut self, at: &At<'_>, argument: PathArgument, recorder: &mut Recording<'_>) {
+        let Some(path) = self.path(at, argument) else { return };
+        let flags = argument.name + 1;
         let has = |flag: &str| at.call.has_flag(flags, flag);
         let creates = at.call.name == "creat";
         let write = creates || has("O_WRONLY") || has("O_RDWR");
         if at.outcome() != Outcome::Done {
-            let file = recorder.known_file(SERVER, &path);
+            let file = recorder.known_file(&path);
             at.record(Action::Open { file, access: Access::of(write), created: false }, recorder);
             return;
         }
-        let is_new = recorder.known_file(SERVER, &path).is_none() && (creates || has("O_CREAT"));
+        let is_new = recorder.known_file(&path).is_none() && (creates || has("O_CREAT"));
         let made = has("O_EXCL") && has("O_CREAT") || is_new && (creates || has("O_TRUNC"));
         let emptied = creates || has("O_TRUNC");
-        let file = named(SERVER, &path, recorder);
+        let file = named(&path, recorder);
         if made {
             recorder.created(file);
         } else if emptied {
@@ -212,7 +247,7 @@ impl Operations {
         self.descriptors.get(at.process, at.call.descriptor(0)?)
     }
 
-    fn on_open(&mut self, at: &At<'_>, action: impl FnOnce(u32) -> Action, recorder: &mut Recorder) {
+    fn on_open(&mut self, at: &At<'_>, action: impl FnOnce(u32) -> Action, recorder: &mut Recording<'_>) {
         if let Some(file) = self.opened(at).map(|open| open.file) {
             let action = action(file);
             if matches!(action, Action::SetSize { .. }) {
@@ -222,7 +257,7 @@ impl Operations {
         }
     }
 
-    fn close(&mut self, at: &At<'_>, recorder: &mut Recorder) {
+    fn close(&mut self, at: &At<'_>, recorder: &mut Recording<'_>) {
         let Some(descriptor) = at.call.descriptor(0) else { return };
         if let Some(open) = self.descriptors.take(at.process, descriptor)
             && !open.directory
@@ -233,17 +268,17 @@ impl Operations {
 
     /// A copy within the kernel is a read and a write. The places of descriptors and offsets are given; an offset of NULL is
     /// the position of the descriptor.
-    fn copy(&mut self, at: &At<'_>, from: (usize, usize), to: (usize, usize), recorder: &mut Recorder) {
+    fn copy(&mut self, at: &At<'_>, from: OffsetArgument, to: OffsetArgument, recorder: &mut Recording<'_>) {
         // "[4096] => [8192]" is an offset before and after.
         let offset = |index: usize| {
             let text = std::str::from_utf8(at.call.argument(index)).unwrap_or_default();
             text.trim_start_matches('[').split(']').next()?.parse().ok()
         };
-        self.read_from(at, from.0, offset(from.1), None, recorder);
-        self.write_to(at, to.0, offset(to.1), recorder);
+        self.read_from(at, from.descriptor, offset(from.offset), None, recorder);
+        self.write_to(at, to.descriptor, offset(to.offset), recorder);
     }
 
-    fn read(&mut self, at: &At<'_>, offset: Option<u64>, recorder: &mut Recorder) {
+    fn read(&mut self, at: &At<'_>, offset: Option<u64>, recorder: &mut Recording<'_>) {
         // The lengths of `readv` are in a list of buffers.
         let asked = at.call.number(2).filter(|_| !at.call.name.contains("readv"));
         self.read_from(at, 0, offset, asked, recorder);
@@ -255,7 +290,7 @@ impl Operations {
         descriptor: usize,
         offset: Option<u64>,
         asked: Option<u64>,
-        recorder: &mut Recorder,
+        recorder: &mut Recording<'_>,
     ) {
         let count = at.count();
         let descriptor = at.call.descriptor(descriptor);
@@ -272,11 +307,17 @@ impl Operations {
         at.record(Action::Read { file, offset: start, asked, bytes }, recorder);
     }
 
-    fn write(&mut self, at: &At<'_>, offset: Option<u64>, recorder: &mut Recorder) {
+    fn write(&mut self, at: &At<'_>, offset: Option<u64>, recorder: &mut Recording<'_>) {
         self.write_to(at, 0, offset, recorder);
     }
 
-    fn write_to(&mut self, at: &At<'_>, descriptor: usize, offset: Option<u64>, recorder: &mut Recorder) {
+    fn write_to(
+        &mut self,
+        at: &At<'_>,
+        descriptor: usize,
+        offset: Option<u64>,
+        recorder: &mut Recording<'_>,
+    ) {
         let count = at.count();
         let descriptor = at.call.descriptor(descriptor);
         let Some(open) = descriptor.and_then(|number| self.descriptors.get(at.process, number)) else {
@@ -303,7 +344,7 @@ impl Operations {
         }
     }
 
-    fn control(&mut self, at: &At<'_>, recorder: &mut Recorder) {
+    fn control(&mut self, at: &At<'_>, recorder: &mut Recording<'_>) {
         let command = at.call.argument(1);
         if command.starts_with(b"F_DUPFD") {
             self.duplicate(at);
@@ -313,7 +354,7 @@ impl Operations {
         }
     }
 
-    fn list(&mut self, at: &At<'_>, recorder: &mut Recorder) {
+    fn list(&mut self, at: &At<'_>, recorder: &mut Recording<'_>) {
         let Some(open) = self.opened(at) else { return };
         let directory = open.file;
         let first = !std::mem::replace(&mut open.listed, true);
@@ -327,7 +368,7 @@ impl Operations {
         }
     }
 
-    fn stat_open(&mut self, at: &At<'_>, recorder: &mut Recorder) {
+    fn stat_open(&mut self, at: &At<'_>, recorder: &mut Recording<'_>) {
         let Some(open) = self.opened(at) else { return };
         let file = open.file;
         let is_directory = open.directory;
@@ -337,84 +378,51 @@ impl Operations {
         }
     }
 
-    fn stat(&mut self, at: &At<'_>, directory: Option<usize>, name: usize, recorder: &mut Recorder) {
-        if at.call.argument(name) == b"\"\"" {
+    fn stat(&mut self, at: &At<'_>, argument: PathArgument, recorder: &mut Recording<'_>) {
+        if at.call.argument(argument.name) == b"\"\"" {
             // The descriptor itself (`AT_EMPTY_PATH`).
             return self.stat_open(at, recorder);
         }
-        let Some(path) = self.path(at, directory, name) else { return };
+        let Some(path) = self.path(at, argument) else { return };
         let file = match at.outcome() {
             Outcome::Done => {
-                let file = named(SERVER, &path, recorder);
+                let file = named(&path, recorder);
                 note_size(at.call, file, recorder);
                 Some(file)
             }
-            _ => recorder.known_file(SERVER, &path),
+            _ => recorder.known_file(&path),
         };
         at.record(Action::Stat { file }, recorder);
     }
 
-    fn set_attributes(
-        &mut self,
-        at: &At<'_>,
-        directory: Option<usize>,
-        name: usize,
-        recorder: &mut Recorder,
-    ) {
-        if let Some(file) = self.file(at, directory, name, recorder) {
+    fn set_attributes(&mut self, at: &At<'_>, argument: PathArgument, recorder: &mut Recording<'_>) {
+        if let Some(file) = self.file(at, argument, recorder) {
             at.record(Action::SetAttributes { file }, recorder);
         }
     }
 
-    fn remove(&mut self, at: &At<'_>, directory: Option<usize>, name: usize, recorder: &mut Recorder) {
-        let Some(path) = self.path(at, directory, name) else { return };
-        let file = recorder.known_file(SERVER, &path);
-        if at.outcome() == Outcome::Done {
-            recorder.forget(SERVER, &path);
-        }
-        at.record(Action::Remove { file }, recorder);
+    fn remove(&mut self, at: &At<'_>, argument: PathArgument, recorder: &mut Recording<'_>) {
+        let Some(path) = self.path(at, argument) else { return };
+        let action = paths::remove(&path, at.outcome() == Outcome::Done, recorder);
+        at.record(action, recorder);
     }
 
-    fn make_directory(
-        &mut self,
-        at: &At<'_>,
-        directory: Option<usize>,
-        name: usize,
-        recorder: &mut Recorder,
-    ) {
-        let Some(path) = self.path(at, directory, name) else { return };
-        let made = (at.outcome() == Outcome::Done).then(|| named(SERVER, &path, recorder));
-        if let Some(made) = made {
-            recorder.created(made);
-            recorder.directory(made);
-        }
-        at.record(Action::MakeDirectory { directory: made }, recorder);
+    fn make_directory(&mut self, at: &At<'_>, argument: PathArgument, recorder: &mut Recording<'_>) {
+        let Some(path) = self.path(at, argument) else { return };
+        let action = paths::make_directory(&path, at.outcome() == Outcome::Done, recorder);
+        at.record(action, recorder);
     }
 
-    fn rename(
-        &mut self,
-        at: &At<'_>,
-        from: (Option<usize>, usize),
-        to: (Option<usize>, usize),
-        recorder: &mut Recorder,
-    ) {
-        let from = self.path(at, from.0, from.1);
-        let to = self.path(at, to.0, to.1);
+    fn rename(&mut self, at: &At<'_>, from: PathArgument, to: PathArgument, recorder: &mut Recording<'_>) {
+        let from = self.path(at, from);
+        let to = self.path(at, to);
         let (Some(from), Some(to)) = (from, to) else { return };
-        let file = recorder.known_file(SERVER, &from);
-        let mut replaced = recorder.known_file(SERVER, &to);
-        if at.outcome() == Outcome::Done {
-            let file = named(SERVER, &from, recorder);
-            replaced = recorder.rename(SERVER, &from, &to).filter(|replaced| *replaced != file);
-            let (directory, name) = split(&to);
-            let directory = recorder.file(SERVER, directory);
-            recorder.name(file, Some(directory), name);
-        }
-        at.record(Action::Rename { file, replaced }, recorder);
+        let action = paths::rename(&from, &to, at.outcome() == Outcome::Done, recorder);
+        at.record(action, recorder);
     }
 
-    fn link(&mut self, at: &At<'_>, directory: Option<usize>, name: usize, recorder: &mut Recorder) {
-        if self.path(at, directory, name).is_some() {
+    fn link(&mut self, at: &At<'_>, argument: PathArgument, recorder: &mut Recording<'_>) {
+        if self.path(at, argument).is_some() {
             at.record(Action::Other("link"), recorder);
         }
     }
@@ -449,7 +457,7 @@ impl Operations {
 }
 
 /// Notes the size that a result has, as in `{st_mode=S_IFREG|0644, st_size=4096, ...}`.
-fn note_size(call: &Call<'_>, file: u32, recorder: &mut Recorder) {
+fn note_size(call: &Call<'_>, file: u32, recorder: &mut Recording<'_>) {
     for argument in &call.arguments {
         let text = String::from_utf8_lossy(argument);
         if text.contains("S_IFDIR") {

@@ -1,8 +1,4 @@
-//! Paths: what strace prints, relative to what, and below which directory.
-
-use std::net::SocketAddr;
-
-use crate::input::recorder::Recorder;
+//! Paths as strace prints them, and below which directory they are.
 
 /// The bytes of a string as strace prints it; none if it is none, or was cut.
 pub(super) fn unquoted(argument: &[u8]) -> Option<Vec<u8>> {
@@ -42,46 +38,6 @@ pub(super) fn unquoted(argument: &[u8]) -> Option<Vec<u8>> {
         }
     }
     Some(bytes)
-}
-
-/// A path from a directory on, without `.`, `..` and empty parts. A directory that is not known is the empty path.
-pub(in crate::input) fn joined(directory: &[u8], path: &[u8]) -> Vec<u8> {
-    let mut parts: Vec<&[u8]> = Vec::new();
-    let base: &[u8] = if path.starts_with(b"/") { b"" } else { directory };
-    for part in base.split(|byte| *byte == b'/').chain(path.split(|byte| *byte == b'/')) {
-        match part {
-            b"" | b"." => {}
-            b".." => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    let mut whole = Vec::new();
-    for part in parts {
-        whole.push(b'/');
-        whole.extend_from_slice(part);
-    }
-    whole
-}
-
-/// The directory of a path, and the name in it.
-pub(in crate::input) fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    let slash = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
-    let (directory, name) = path.split_at(slash);
-    (directory, name.strip_prefix(b"/").unwrap_or(name))
-}
-
-/// The file of a path, with what its name shows.
-pub(in crate::input) fn named(server: SocketAddr, path: &[u8], recorder: &mut Recorder) -> u32 {
-    let file = recorder.file(server, path);
-    let (directory, name) = split(path);
-    let directory = recorder.file(server, directory);
-    if directory != file {
-        recorder.directory(directory);
-        recorder.name(file, Some(directory), name);
-    }
-    file
 }
 
 /// True for a path in the directory, at any depth, and for the directory.

@@ -2,8 +2,8 @@
 
 use std::time::SystemTime;
 
-use sharebench_model::TargetFacts;
 use sharebench_client_core::DialError;
+use sharebench_model::TargetFacts;
 use sharebench_target::SessionSpec;
 use tokio::time::{Instant, timeout_at};
 

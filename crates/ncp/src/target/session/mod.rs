@@ -13,11 +13,11 @@ mod ranges;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use sharebench_client_core::OpenFileTable;
 use sharebench_model::{
     DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot, Stability, TargetFacts,
     WireCount,
 };
-use sharebench_client_core::OpenFileTable;
 use sharebench_target::{LocalBoxFuture, Session, buffer_pool};
 
 use crate::client::{Client, Direction, Semaphore};

@@ -7,10 +7,9 @@ use sharebench_ncp::wire::burst::{
     BurstCall, BurstPacket, BurstReadReply, BurstWriteReply, READ, WRITE, flag,
 };
 
-use super::finish::Done;
-use super::places::Places;
-use crate::input::protocols::{Message, Side};
-use crate::input::recorder::Recorder;
+use super::places::Scope;
+use crate::input::message::{Message, Side};
+use crate::input::performed::Performed;
 use crate::operation::{Action, Outcome};
 
 /// Most burst connections of a client.
@@ -18,15 +17,7 @@ const MAX_BURSTS: usize = 1 << 16;
 /// Bytes before the data in the burst that answers a read.
 const READ_HEAD_LEN: u64 = 8;
 
-/// An operation by packet burst, with the number of its NCP connection.
-pub(super) struct Ended {
-    pub(super) connection: u16,
-    pub(super) start: u64,
-    pub(super) end: Option<u64>,
-    pub(super) done: Done,
-}
-
-/// A request that waits for its answer.
+/// A request by packet burst.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     call: BurstCall,
@@ -35,6 +26,16 @@ struct Waiting {
     result: Option<(u32, u32)>,
     /// Bytes of the answer that have arrived, without repetitions.
     arrived: u64,
+}
+
+/// A request that has its answer, or will have none.
+pub(super) struct Ended {
+    /// The number of its NCP connection.
+    pub(super) connection: u16,
+    pub(super) start: u64,
+    pub(super) end: Option<u64>,
+    call: BurstCall,
+    result: Option<(u32, u32)>,
 }
 
 /// A burst connection.
@@ -48,7 +49,7 @@ struct Connection {
 }
 
 /// The burst connections of a client, by the id that it gave them.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Bursts {
     connections: HashMap<u32, Connection>,
 }
@@ -61,17 +62,11 @@ impl Bursts {
         }
     }
 
-    /// Takes a packet; returns the operations that it ends.
-    pub(super) fn packet(
-        &mut self,
-        packet: &BurstPacket<'_>,
-        message: &Message<'_>,
-        places: &mut Places,
-        recorder: &mut Recorder,
-    ) -> Vec<Ended> {
+    /// Takes a packet; returns the request that it ends.
+    pub(super) fn packet(&mut self, packet: &BurstPacket<'_>, message: &Message<'_>) -> Option<Ended> {
         let fields = packet.fields;
         if fields.flags & flag::SYSTEM != 0 {
-            return Vec::new();
+            return None;
         }
         let by_client = message.side == Side::Client;
         let id = if by_client { fields.source } else { fields.destination };
@@ -79,23 +74,16 @@ impl Bursts {
         if !self.connections.contains_key(&id) {
             self.agreed(id, u16::MAX);
         }
-        let Some(connection) = self.connections.get_mut(&id) else { return Vec::new() };
+        let connection = self.connections.get_mut(&id)?;
         if by_client {
             let is_new = connection.burst != Some(fields.burst);
-            let Some(call) = BurstCall::decode(packet.data()).ok().filter(|_| fields.offset == 0 && is_new)
-            else {
-                return Vec::new();
-            };
+            let call = BurstCall::decode(packet.data()).ok().filter(|_| fields.offset == 0 && is_new)?;
             connection.burst = Some(fields.burst);
             let waiting = Waiting { call, start: message.start, result: None, arrived: 0 };
-            let earlier = connection.waiting.replace(waiting);
-            let number = connection.number;
-            return earlier
-                .map(|earlier| earlier.ended(number, None, places, recorder))
-                .into_iter()
-                .collect();
+            let earlier = connection.waiting.replace(waiting)?;
+            return Some(earlier.ended(connection.number, None));
         }
-        let Some(waiting) = &mut connection.waiting else { return Vec::new() };
+        let waiting = connection.waiting.as_mut()?;
         if fields.offset == 0 {
             waiting.result = match waiting.call.function {
                 READ => BurstReadReply::decode(packet.data()).ok().map(|reply| (reply.result, reply.length)),
@@ -107,41 +95,44 @@ impl Bursts {
         let wanted = match waiting.result {
             Some((0, bytes)) if waiting.call.function == READ => READ_HEAD_LEN + u64::from(bytes),
             Some(_) => 0,
-            None => return Vec::new(),
+            None => return None,
         };
         if waiting.arrived < wanted {
-            return Vec::new();
+            return None;
         }
-        let ended = connection.waiting.take();
-        let number = connection.number;
-        let ended = ended.map(|waiting| waiting.ended(number, Some(message.end), places, recorder));
-        ended.into_iter().collect()
+        let ended = connection.waiting.take()?;
+        Some(ended.ended(connection.number, Some(message.end)))
     }
 
     /// The connection is over: requests that still wait have no answer.
-    pub(super) fn end(&mut self, places: &mut Places, recorder: &mut Recorder) -> Vec<Ended> {
+    pub(super) fn end(&mut self) -> impl Iterator<Item = Ended> + use<> {
         let mut connections: Vec<_> = self.connections.drain().collect();
         connections.sort_unstable_by_key(|(id, _)| *id);
-        let waiting = connections.into_iter().filter_map(|(_, connection)| {
-            let number = connection.number;
-            connection.waiting.map(|waiting| waiting.ended(number, None, places, recorder))
-        });
-        waiting.collect()
+        connections
+            .into_iter()
+            .filter_map(|(_, connection)| Some(connection.waiting?.ended(connection.number, None)))
     }
 }
 
 impl Waiting {
-    fn ended(self, connection: u16, end: Option<u64>, places: &mut Places, recorder: &mut Recorder) -> Ended {
+    fn ended(self, connection: u16, end: Option<u64>) -> Ended {
+        let Self { call, start, result, .. } = self;
+        Ended { connection, start, end: end.map(|end| end.max(start)), call, result }
+    }
+}
+
+impl Ended {
+    pub(super) fn performed(&self, scope: &mut Scope<'_, '_>) -> Performed {
         let BurstCall { function, file, offset, length } = self.call;
-        let open = places.opened(file.0, recorder);
-        let outcome = match (end, self.result) {
+        let open = scope.opened(file.0);
+        let outcome = match (self.end, self.result) {
             (Some(_), Some((0, _))) => Outcome::Done,
             (Some(_), Some((result, _))) => Outcome::Failed(result),
             _ => Outcome::NoReply,
         };
         let offset = u64::from(offset);
         let action = if function == WRITE {
-            recorder.changed(open.file);
+            scope.recorder.changed(open.file);
             Action::Write { file: open.file, offset, bytes: length, stable: open.through }
         } else {
             let bytes = match (outcome, self.result) {
@@ -151,11 +142,6 @@ impl Waiting {
             };
             Action::Read { file: open.file, offset, asked: length, bytes }
         };
-        Ended {
-            connection,
-            start: self.start,
-            end: end.map(|end| end.max(self.start)),
-            done: (action, outcome),
-        }
+        Performed::one(action, outcome)
     }
 }

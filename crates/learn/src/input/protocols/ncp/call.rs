@@ -10,8 +10,8 @@ use sharebench_ncp::wire::{
     VolumeCall,
 };
 
-use super::places::{Place, Places};
-use crate::input::recorder::Recorder;
+use super::places::{Place, Scope};
+use crate::input::protocols::file_request::FileRequest;
 
 /// Actions of 0x54: replace, and create.
 const REPLACE: u8 = 2;
@@ -24,6 +24,18 @@ pub(super) enum Description {
     Classic,
     /// The information block in this form.
     NameSpace(InfoForm),
+}
+
+/// What the reply to a request on an open file has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileReply {
+    /// Nothing but the completion.
+    Completion,
+    /// The bytes of a read, in two bytes.
+    Count,
+    /// In four bytes.
+    LongCount,
+    Size,
 }
 
 /// What an open does where its reply does not say it.
@@ -39,6 +51,17 @@ pub(super) enum Disposition {
     Emptied,
 }
 
+/// How a file is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Opening {
+    pub(super) place: Place,
+    pub(super) write: bool,
+    /// Writes return when the data is on stable storage.
+    pub(super) through: bool,
+    pub(super) disposition: Disposition,
+    pub(super) reply: Description,
+}
+
 /// A request, as far as its reply is needed to complete it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Call {
@@ -49,41 +72,12 @@ pub(super) enum Call {
     Login,
     OfferBurst(OfferBurst),
     Space,
-    Open {
-        place: Place,
-        write: bool,
-        through: bool,
-        disposition: Disposition,
-        reply: Description,
-    },
-    Close {
+    Open(Opening),
+    /// On an open file.
+    OnFile {
         handle: [u8; 4],
-    },
-    Read {
-        handle: [u8; 4],
-        offset: u64,
-        asked: u32,
-        /// The count of the reply has four bytes.
-        long: bool,
-    },
-    Write {
-        handle: [u8; 4],
-        offset: u64,
-        bytes: u32,
-    },
-    /// A write of no bytes sets the size.
-    Resize {
-        handle: [u8; 4],
-        size: u64,
-    },
-    Flush {
-        handle: [u8; 4],
-    },
-    Size {
-        handle: [u8; 4],
-    },
-    SetTime {
-        handle: [u8; 4],
+        request: FileRequest,
+        reply: FileReply,
     },
     Copy {
         source: [u8; 4],
@@ -91,10 +85,6 @@ pub(super) enum Call {
         source_offset: u64,
         target_offset: u64,
         count: u64,
-    },
-    Lock {
-        handle: [u8; 4],
-        release: bool,
     },
     Info {
         place: Place,
@@ -143,16 +133,11 @@ pub(super) enum Call {
 
 impl Call {
     /// Decodes the part of a request after its header; none if it is malformed or cut.
-    pub(super) fn decode(
-        body: &[u8],
-        connection: u16,
-        places: &mut Places,
-        recorder: &mut Recorder,
-    ) -> Option<Self> {
+    pub(super) fn decode(body: &[u8], scope: &mut Scope<'_, '_>) -> Option<Self> {
         let rewritten = as_name_space_call(body);
         let request = Request::decode(rewritten.as_deref().unwrap_or(body)).ok()?;
-        let mut call = Self::on_handles(&request)
-            .unwrap_or_else(|| Self::by_name(&request, connection, places, recorder));
+        let on_handle = Self::on_handles(&request).or_else(|| Self::copy(&request));
+        let mut call = on_handle.unwrap_or_else(|| Self::by_name(&request, scope));
         if rewritten.is_some() {
             call.widen();
         }
@@ -161,7 +146,7 @@ impl Call {
 
     /// The reply is that of function 0x59.
     fn widen(&mut self) {
-        if let Self::Open { reply: Description::NameSpace(form), .. }
+        if let Self::Open(Opening { reply: Description::NameSpace(form), .. })
         | Self::List { reply: Description::NameSpace(form), .. }
         | Self::Info { form, .. } = self
         {
@@ -169,47 +154,44 @@ impl Call {
         }
     }
 
-    /// Requests on open files.
+    /// Requests on one open file.
     fn on_handles(request: &Request<'_>) -> Option<Self> {
-        let read = |handle, offset, asked: u32, long| Self::Read { handle, offset, asked, long };
-        let write = |handle, offset, data: &[u8]| match data.len() {
-            0 => Self::Resize { handle, size: offset },
-            len => Self::Write { handle, offset, bytes: len as u32 },
+        let on_file = |handle, request| Self::OnFile { handle, request, reply: FileReply::Completion };
+        let read = |handle, offset, asked: u32, reply| Self::OnFile {
+            handle,
+            request: FileRequest::Read { offset, asked },
+            reply,
         };
-        let lock = |handle, release| Self::Lock { handle, release };
+        // A write of no bytes sets the size.
+        let write = |handle, offset, data: &[u8]| match data.len() {
+            0 => on_file(handle, FileRequest::SetSize(offset)),
+            len => on_file(handle, FileRequest::Write { offset, bytes: len as u32, stable: false }),
+        };
+        let size = |handle| Self::OnFile { handle, request: FileRequest::Stat, reply: FileReply::Size };
+        let lock = |handle, release| on_file(handle, FileRequest::Lock { release });
         Some(match request {
-            Request::File(FileCall::CloseFile(call)) => Self::Close { handle: call.file.short().0 },
+            Request::File(FileCall::CloseFile(call)) => on_file(call.file.short().0, FileRequest::Close),
             Request::File(FileCall::ReadFile(call)) => {
-                read(call.file.short().0, u64::from(call.offset), u32::from(call.count), false)
+                read(call.file.short().0, call.offset.into(), call.count.into(), FileReply::Count)
             }
             Request::File(FileCall::ReadLarge(call)) => {
-                read(call.file.0, call.offset, u32::from(call.count), false)
+                read(call.file.0, call.offset, call.count.into(), FileReply::Count)
             }
-            Request::File(FileCall::ReadLong(call)) => read(call.file.0, call.offset, call.count, true),
+            Request::File(FileCall::ReadLong(call)) => {
+                read(call.file.0, call.offset, call.count, FileReply::LongCount)
+            }
             Request::File(FileCall::WriteFile(call)) => {
-                write(call.file.short().0, u64::from(call.offset), call.data.bytes())
+                write(call.file.short().0, call.offset.into(), call.data.bytes())
             }
             Request::File(FileCall::WriteLarge(call)) => write(call.file.0, call.offset, call.data.bytes()),
             Request::File(FileCall::WriteLong(call)) => write(call.file.0, call.offset, call.data.0),
-            Request::File(FileCall::CommitFile(call)) => Self::Flush { handle: call.file.short().0 },
-            Request::File(FileCall::CommitFileOld(call)) => Self::Flush { handle: call.file.short().0 },
-            Request::File(FileCall::GetFileSize(call)) => Self::Size { handle: call.file.short().0 },
-            Request::File(FileCall::GetLargeSize(call)) => Self::Size { handle: call.file.0 },
-            Request::File(FileCall::SetFileTime(call)) => Self::SetTime { handle: call.file.short().0 },
-            Request::File(FileCall::CopyFile(call)) => Self::Copy {
-                source: call.source.short().0,
-                target: call.target.short().0,
-                source_offset: u64::from(call.source_offset),
-                target_offset: u64::from(call.target_offset),
-                count: u64::from(call.count),
-            },
-            Request::File(FileCall::CopyLarge(call)) => Self::Copy {
-                source: call.source.short().0,
-                target: call.target.short().0,
-                source_offset: call.source_offset,
-                target_offset: call.target_offset,
-                count: call.count,
-            },
+            Request::File(FileCall::CommitFile(call)) => on_file(call.file.short().0, FileRequest::Flush),
+            Request::File(FileCall::CommitFileOld(call)) => on_file(call.file.short().0, FileRequest::Flush),
+            Request::File(FileCall::GetFileSize(call)) => size(call.file.short().0),
+            Request::File(FileCall::GetLargeSize(call)) => size(call.file.0),
+            Request::File(FileCall::SetFileTime(call)) => {
+                on_file(call.file.short().0, FileRequest::SetAttributes)
+            }
             Request::Lock(LockCall::LockRecord(call)) if call.flag != flag::LOG_ONLY => {
                 lock(call.file.short().0, false)
             }
@@ -227,68 +209,84 @@ impl Call {
         })
     }
 
+    /// Copies between two open files.
+    fn copy(request: &Request<'_>) -> Option<Self> {
+        Some(match request {
+            Request::File(FileCall::CopyFile(call)) => Self::Copy {
+                source: call.source.short().0,
+                target: call.target.short().0,
+                source_offset: u64::from(call.source_offset),
+                target_offset: u64::from(call.target_offset),
+                count: u64::from(call.count),
+            },
+            Request::File(FileCall::CopyLarge(call)) => Self::Copy {
+                source: call.source.short().0,
+                target: call.target.short().0,
+                source_offset: call.source_offset,
+                target_offset: call.target_offset,
+                count: call.count,
+            },
+            _ => return None,
+        })
+    }
+
     /// Requests on names and directories, and all others.
-    fn by_name(request: &Request<'_>, connection: u16, places: &mut Places, recorder: &mut Recorder) -> Self {
-        if let Some(open) = Self::opening(request, connection, places, recorder) {
+    fn by_name(request: &Request<'_>, scope: &mut Scope<'_, '_>) -> Self {
+        if let Some(open) = Self::opening(request, scope) {
             return open;
         }
-        let mut text =
-            |handle, path: Pstr<'_>| places.of_text(connection, handle, path.bytes(), &mut *recorder);
         match request {
             Request::Path(PathCall::EraseFile(call)) => {
-                Self::Remove { place: text(call.directory, call.path) }
+                Self::Remove { place: scope.text(call.directory, call.path) }
             }
             Request::Directory(DirectoryCall::RemoveDirectory(call)) => {
-                Self::Remove { place: text(call.base, call.path) }
+                Self::Remove { place: scope.text(call.base, call.path) }
             }
             Request::Path(PathCall::RenameFile(call)) => {
-                let from = text(call.directory, call.path);
-                Self::Rename { from, to: text(call.new_directory, call.new_path) }
+                let from = scope.text(call.directory, call.path);
+                Self::Rename { from, to: scope.text(call.new_directory, call.new_path) }
             }
             Request::Directory(DirectoryCall::RenameDirectory(call)) => {
-                let from = text(call.base, call.path);
-                let name = call.name.bytes().to_ascii_uppercase().into();
+                let from = scope.text(call.base, call.path);
                 let to = match &from {
-                    Place::Name { directory, .. } => Place::Name { directory: *directory, name },
+                    Place::Name(entry) => Place::named(entry.directory, call.name.bytes()),
                     Place::File(file) => Place::File(*file),
                 };
                 Self::Rename { from, to }
             }
             Request::Path(PathCall::SetFileAttributes(call)) => {
-                Self::SetAttributes { place: text(call.directory, call.path) }
+                Self::SetAttributes { place: scope.text(call.directory, call.path) }
             }
             Request::Directory(DirectoryCall::MakeDirectory(call)) => {
-                Self::MakeDirectory { place: text(call.base, call.path) }
+                Self::MakeDirectory { place: scope.text(call.base, call.path) }
             }
             Request::Directory(DirectoryCall::AllocatePermanent(call)) => {
-                Self::Allocate { place: text(call.base, call.path) }
+                Self::Allocate { place: scope.text(call.base, call.path) }
             }
             Request::Directory(DirectoryCall::AllocateTemporary(call)) => {
-                Self::Allocate { place: text(call.base, call.path) }
+                Self::Allocate { place: scope.text(call.base, call.path) }
             }
             Request::Directory(DirectoryCall::AllocateSpecial(call)) => {
-                Self::Allocate { place: text(call.base, call.path) }
+                Self::Allocate { place: scope.text(call.base, call.path) }
             }
             Request::Directory(DirectoryCall::SetHandle(call)) => {
-                Self::SetHandle { handle: call.target, place: text(call.base, call.path) }
+                Self::SetHandle { handle: call.target, place: scope.text(call.base, call.path) }
             }
             Request::Path(PathCall::BeginSearch(call)) => {
-                Self::BeginSearch { place: text(call.directory, call.path) }
+                Self::BeginSearch { place: scope.text(call.directory, call.path) }
             }
             Request::Path(PathCall::SearchFile(call)) => {
-                let directory = text(call.directory, Pstr::default());
-                let directory = places.file(&directory, recorder);
+                let directory = scope.text(call.directory, Pstr::default()).file(scope.recorder);
                 let first = call.sequence == u16::MAX;
                 Self::List { directory, reply: Description::Classic, set: false, first }
             }
             Request::Path(PathCall::ContinueSearch(call)) => {
-                let id = call.place.directory;
-                let directory = places.search(connection, call.place.volume, id, recorder);
+                let directory = scope.search(call.place.volume, call.place.directory);
                 let first = call.place.sequence == u16::MAX;
                 Self::List { directory, reply: Description::Classic, set: false, first }
             }
             Request::Directory(DirectoryCall::FreeHandle(call)) => {
-                places.free(connection, call.handle);
+                scope.free(call.handle);
                 Self::Nothing
             }
             Request::Volume(VolumeCall::GetVolumeInfo(_))
@@ -297,48 +295,42 @@ impl Call {
             | Request::Directory(DirectoryCall::GetDirectorySpace(_)) => Self::Space,
             Request::Connection(ConnectionCall::KeyedLogin(_)) => Self::Login,
             Request::Connection(ConnectionCall::OfferBurst(call)) => Self::OfferBurst(*call),
-            _ => Self::of_name_space(request, connection, places, recorder),
+            _ => Self::of_name_space(request, scope),
         }
     }
 
     /// Requests of family 0x57 on names.
-    fn of_name_space(
-        request: &Request<'_>,
-        connection: u16,
-        places: &mut Places,
-        recorder: &mut Recorder,
-    ) -> Self {
-        let mut path = |path| places.of_components(connection, path, &mut *recorder);
+    fn of_name_space(request: &Request<'_>, scope: &mut Scope<'_, '_>) -> Self {
         let form = |mask, extended| InfoForm { mask, extended, wide: false };
         match request {
             Request::NameSpace(NameSpaceCall::ObtainInfo(call)) => {
-                Self::Info { place: path(&call.path), form: form(call.mask, call.extended) }
+                Self::Info { place: scope.path(&call.path), form: form(call.mask, call.extended) }
             }
             Request::NameSpace(NameSpaceCall::ModifyInfo(call)) => {
-                Self::SetAttributes { place: path(&call.path) }
+                Self::SetAttributes { place: scope.path(&call.path) }
             }
-            Request::NameSpace(NameSpaceCall::Delete(call)) => Self::Remove { place: path(&call.path) },
+            Request::NameSpace(NameSpaceCall::Delete(call)) => Self::Remove { place: scope.path(&call.path) },
             Request::NameSpace(NameSpaceCall::Rename(call)) => {
-                let from = path(&call.paths.from);
-                Self::Rename { from, to: path(&call.paths.to) }
+                let from = scope.path(&call.paths.from);
+                Self::Rename { from, to: scope.path(&call.paths.to) }
             }
             Request::NameSpace(NameSpaceCall::AllocateHandle(call)) => {
-                Self::Allocate { place: path(&call.path) }
+                Self::Allocate { place: scope.path(&call.path) }
             }
             Request::NameSpace(NameSpaceCall::GetDirectoryBase(call)) => {
-                Self::Number { place: path(&call.path), search: false }
+                Self::Number { place: scope.path(&call.path), search: false }
             }
             Request::NameSpace(NameSpaceCall::InitSearch(call)) => {
-                Self::Number { place: path(&call.path), search: true }
+                Self::Number { place: scope.path(&call.path), search: true }
             }
             Request::NameSpace(NameSpaceCall::SearchNext(call)) => Self::List {
-                directory: places.entry(call.sequence.volume, call.sequence.directory, recorder),
+                directory: scope.entry(call.sequence.volume, call.sequence.directory),
                 reply: Description::NameSpace(form(call.mask, call.extended)),
                 set: false,
                 first: call.sequence.entry == u32::MAX,
             },
             Request::NameSpace(NameSpaceCall::SearchSet(call)) => Self::List {
-                directory: places.entry(call.sequence.volume, call.sequence.directory, recorder),
+                directory: scope.entry(call.sequence.volume, call.sequence.directory),
                 reply: Description::NameSpace(form(call.mask, call.extended)),
                 set: true,
                 first: call.sequence.entry == u32::MAX,
@@ -348,61 +340,48 @@ impl Call {
     }
 
     /// Requests that open files.
-    fn opening(
-        request: &Request<'_>,
-        connection: u16,
-        places: &mut Places,
-        recorder: &mut Recorder,
-    ) -> Option<Self> {
-        let mut text =
-            |handle, path: Pstr<'_>| places.of_text(connection, handle, path.bytes(), &mut *recorder);
-        let reply = Description::Classic;
-        Some(match request {
+    fn opening(request: &Request<'_>, scope: &mut Scope<'_, '_>) -> Option<Self> {
+        let made = |place, disposition| {
+            let reply = Description::Classic;
+            Opening { place, write: true, through: false, disposition, reply }
+        };
+        let opened = |place, access: u16, disposition, reply| Opening {
+            place,
+            write: access & access::WRITE != 0,
+            through: access & access::WRITE_THROUGH != 0,
+            disposition,
+            reply,
+        };
+        Some(Self::Open(match request {
             Request::NameSpace(NameSpaceCall::OpenCreate(call)) => {
-                let place = places.of_components(connection, &call.path, recorder);
+                let place = scope.path(&call.path);
                 if call.attributes & attribute::DIRECTORY != 0 && call.mode & mode::CREATE != 0 {
                     return Some(Self::MakeDirectory { place });
                 }
-                Self::Open {
-                    place,
-                    write: call.access & access::WRITE != 0,
-                    through: call.access & access::WRITE_THROUGH != 0,
-                    disposition: Disposition::Existing,
-                    reply: Description::NameSpace(InfoForm {
-                        mask: call.mask,
-                        extended: call.extended,
-                        wide: false,
-                    }),
-                }
+                let form = InfoForm { mask: call.mask, extended: call.extended, wide: false };
+                opened(place, call.access, Disposition::Existing, Description::NameSpace(form))
             }
-            Request::Path(PathCall::OpenFile(call)) => Self::Open {
-                place: text(call.directory, call.path),
-                write: u16::from(call.access) & access::WRITE != 0,
-                through: u16::from(call.access) & access::WRITE_THROUGH != 0,
-                disposition: Disposition::Existing,
-                reply,
-            },
-            Request::Path(PathCall::OpenOrCreateFile(call)) => Self::Open {
-                place: text(call.directory, call.path),
-                write: u16::from(call.access) & access::WRITE != 0,
-                through: u16::from(call.access) & access::WRITE_THROUGH != 0,
-                disposition: match call.action {
+            Request::Path(PathCall::OpenFile(call)) => {
+                let place = scope.text(call.directory, call.path);
+                opened(place, call.access.into(), Disposition::Existing, Description::Classic)
+            }
+            Request::Path(PathCall::OpenOrCreateFile(call)) => {
+                let disposition = match call.action {
                     action if action & REPLACE != 0 => Disposition::Emptied,
                     action if action & CREATE != 0 => Disposition::IfMissing,
                     _ => Disposition::Existing,
-                },
-                reply,
-            },
+                };
+                let place = scope.text(call.directory, call.path);
+                opened(place, call.access.into(), disposition, Description::Classic)
+            }
             Request::Path(PathCall::CreateFile(call)) => {
-                let place = text(call.directory, call.path);
-                Self::Open { place, write: true, through: false, disposition: Disposition::Emptied, reply }
+                made(scope.text(call.directory, call.path), Disposition::Emptied)
             }
             Request::Path(PathCall::CreateNewFile(call)) => {
-                let place = text(call.directory, call.path);
-                Self::Open { place, write: true, through: false, disposition: Disposition::New, reply }
+                made(scope.text(call.directory, call.path), Disposition::New)
             }
             _ => return None,
-        })
+        }))
     }
 
     /// Requests that have no part in a workload of files.

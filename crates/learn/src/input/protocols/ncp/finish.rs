@@ -6,246 +6,230 @@ use sharebench_ncp::wire::find::{FoundFile, SearchBegun};
 use sharebench_ncp::wire::large::LargeSize;
 use sharebench_ncp::wire::name_space::{DirectoryBase, action};
 use sharebench_ncp::wire::name_space_search::Sequence;
-use sharebench_ncp::wire::{Be16, Be32, Completion, FileEntry, Le16, Pstr, Reader, ShortHandle, U8};
+use sharebench_ncp::wire::{
+    Be16, Be32, Completion, EntryInfo, FileEntry, Le16, Pstr, Reader, ShortHandle, U8,
+};
 
-use super::call::{Call, Description, Disposition};
-use super::places::{Open, Place, Places};
-use crate::input::recorder::Recorder;
+use super::call::{Call, Description, Disposition, FileReply, Opening};
+use super::places::{Open, Place, Scope};
+use crate::input::performed::Performed;
+use crate::input::protocols::file_request::FileRequest;
 use crate::operation::{Access, Action, Outcome};
 
 /// A reply, without its header.
+#[derive(Clone, Copy)]
 pub(super) struct Reply<'a> {
-    pub(super) completion: Completion,
+    /// None if the reply was not seen.
+    pub(super) completion: Option<Completion>,
     /// What is captured of its data.
     pub(super) body: &'a [u8],
 }
 
-/// An operation.
-pub(super) type Done = (Action, Outcome);
+impl Reply<'_> {
+    pub(super) const UNSEEN: Self = Self { completion: None, body: &[] };
+
+    pub(super) fn is_success(&self) -> bool {
+        self.completion.is_some_and(Completion::is_success)
+    }
+
+    /// How a request on a handle ended.
+    fn outcome(&self) -> Outcome {
+        match self.completion {
+            None => Outcome::NoReply,
+            Some(completion) if completion.is_success() => Outcome::Done,
+            Some(completion) => Outcome::Failed(u32::from(completion.code())),
+        }
+    }
+
+    /// How a request by name ended.
+    fn outcome_by_name(&self) -> Outcome {
+        match self.completion {
+            Some(Completion::Failure | Completion::InvalidPath) => Outcome::NotFound,
+            _ => self.outcome(),
+        }
+    }
+}
 
 impl Call {
     /// The operations of a request with its reply.
-    pub(super) fn finish(
-        self,
-        reply: &Reply<'_>,
-        connection: u16,
-        places: &mut Places,
-        recorder: &mut Recorder,
-    ) -> Vec<Done> {
-        let outcome = outcome(reply.completion);
-        let succeeded = outcome == Outcome::Done;
-        let mut reader = Reader::new(reply.body);
-        match self {
-            Self::Open { place, write, through, disposition, reply: described } => {
-                let how = Opening { place, write, through, disposition, described };
-                return vec![(how.finish(outcome, reader, places, recorder), outcome)];
+    pub(super) fn finish(self, reply: Reply<'_>, scope: &mut Scope<'_, '_>) -> Performed {
+        let action = match self {
+            Self::OnFile { handle, request, reply: kind } => on_file(handle, request, kind, reply, scope),
+            Self::Copy { source, target, source_offset, target_offset, count } => {
+                let read = scope.opened(source).file;
+                let written = scope.opened(target).file;
+                let bytes = u32::try_from(count).unwrap_or(u32::MAX);
+                scope.recorder.changed(written);
+                let read = Action::Read { file: read, offset: source_offset, asked: bytes, bytes };
+                let write = Action::Write { file: written, offset: target_offset, bytes, stable: false };
+                return Performed { actions: [Some(read), Some(write)], outcome: reply.outcome() };
             }
-            Self::Read { handle, offset, asked, long } => {
-                let file = places.opened(handle, recorder).file;
-                let count =
-                    if long { reader.get::<Be32>().ok() } else { reader.get::<Be16>().ok().map(u32::from) };
-                let bytes = if succeeded { count.unwrap_or(asked).min(asked) } else { 0 };
-                return vec![(Action::Read { file, offset, asked, bytes }, by_handle(reply.completion))];
+            Self::Space => Action::Space,
+            Self::Other(name) => Action::Other(name),
+            Self::Login if reply.completion == Some(Completion::PasswordExpired) => {
+                return Performed::one(Action::Connect, Outcome::Done);
             }
-            Self::Size { handle } => {
-                let file = places.opened(handle, recorder).file;
-                let size = match reply.body.len() {
-                    0..8 => reader.get::<FileSize>().ok().map(|reply| u64::from(reply.size)),
-                    _ => reader.get::<LargeSize>().ok().map(|reply| reply.size),
+            Self::Login => Action::Connect,
+            Self::List { directory, reply: described, set, first } => {
+                let mut outcome = reply.outcome_by_name();
+                let entries = match outcome {
+                    Outcome::Done => listed(directory, described, set, Reader::new(reply.body), scope),
+                    _ => 0,
                 };
-                if let Some(size) = size.filter(|_| succeeded) {
-                    recorder.size(file, size);
+                // Without reply, nothing shows that a search has gone anywhere.
+                if outcome != Outcome::NoReply {
+                    scope.recorder.directory(directory);
                 }
-                return vec![(Action::Stat { file: Some(file) }, by_handle(reply.completion))];
+                // 0xFF ends every search.
+                if reply.completion == Some(Completion::Failure) {
+                    outcome = Outcome::Done;
+                }
+                return Performed::one(Action::List { directory, entries, first }, outcome);
+            }
+            call => {
+                let outcome = reply.outcome_by_name();
+                let action = call.finish_by_name(outcome, Reader::new(reply.body), scope);
+                return Performed { actions: [action, None], outcome };
+            }
+        };
+        Performed::one(action, reply.outcome())
+    }
+
+    /// The operation of a request by name; none for one that is none.
+    fn finish_by_name(
+        self,
+        outcome: Outcome,
+        mut reader: Reader<'_>,
+        scope: &mut Scope<'_, '_>,
+    ) -> Option<Action> {
+        let succeeded = outcome == Outcome::Done;
+        Some(match self {
+            Self::Open(opening) if succeeded => opening.succeeded(reader, scope),
+            Self::Open(Opening { place, write, .. }) => {
+                let file = place.known(scope.recorder);
+                Action::Open { file, access: Access::of(write), created: false }
             }
             Self::Info { place, form } => {
                 let described = form.get(&mut reader).ok().filter(|_| succeeded);
                 let file = match described {
-                    Some(described) => Some(places.described(&place, &described, recorder)),
-                    None => places.known(&place, recorder),
+                    Some(described) => Some(place.described(&described, scope.recorder)),
+                    None => place.known(scope.recorder),
                 };
-                return vec![(Action::Stat { file }, outcome)];
+                Action::Stat { file }
             }
-            Self::List { directory, reply: described, set, first } => {
-                recorder.directory(directory);
-                // 0xFF ends every search.
-                let is_end = reply.completion == Completion::Failure;
-                let entries =
-                    if succeeded { listed(directory, described, set, reader, places, recorder) } else { 0 };
-                let outcome = if is_end { Outcome::Done } else { outcome };
-                return vec![(Action::List { directory, entries, first }, outcome)];
-            }
-            Self::Number { place, search } if succeeded => {
-                let file = places.file(&place, recorder);
-                recorder.directory(file);
-                if search {
-                    if let Ok(found) = reader.get::<Sequence>() {
-                        places.numbered(found.volume, found.directory, file, recorder);
+            Self::Number { place, search } => {
+                if succeeded {
+                    let file = place.file(scope.recorder);
+                    scope.recorder.directory(file);
+                    let number = if search {
+                        reader.get::<Sequence>().map(|found| (found.volume, found.directory))
+                    } else {
+                        reader.get::<DirectoryBase>().map(|found| (found.volume, found.base))
+                    };
+                    if let Ok((volume, number)) = number {
+                        scope.numbered(volume, number, file);
                     }
-                    return Vec::new();
                 }
-                if let Ok(found) = reader.get::<DirectoryBase>() {
-                    places.numbered(found.volume, found.base, file, recorder);
+                if search {
+                    return None;
                 }
-                return vec![(Action::Lookup { file: Some(file) }, outcome)];
+                Action::Lookup { file: place.known(scope.recorder) }
             }
             Self::BeginSearch { place } => {
                 if let (true, Ok(found)) = (succeeded, reader.get::<SearchBegun>()) {
-                    let file = places.file(&place, recorder);
-                    places.searched(connection, found.place.volume, found.place.directory, file);
+                    let directory = place.file(scope.recorder);
+                    scope.searched(found.place.volume, found.place.directory, directory);
                 }
-                return Vec::new();
+                return None;
             }
             Self::Allocate { place } => {
                 if let (true, Ok(found)) = (succeeded, reader.get::<AllocatedHandle>()) {
-                    let directory = places.file(&place, recorder);
-                    places.assign(connection, found.handle, directory, recorder);
+                    let directory = place.file(scope.recorder);
+                    scope.assign(found.handle, directory);
                 }
-                let file = places.known(&place, recorder);
-                return vec![(Action::Lookup { file }, outcome)];
+                Action::Lookup { file: place.known(scope.recorder) }
             }
-            Self::SetHandle { handle, place } if succeeded => {
-                let directory = places.file(&place, recorder);
-                places.assign(connection, handle, directory, recorder);
-                return Vec::new();
-            }
-            _ => {}
-        }
-        self.without_data(reply.completion, outcome, places, recorder)
-    }
-
-    /// Requests whose replies have nothing but their completion, or nothing that matters.
-    fn without_data(
-        self,
-        completion: Completion,
-        outcome: Outcome,
-        places: &mut Places,
-        recorder: &mut Recorder,
-    ) -> Vec<Done> {
-        let succeeded = outcome == Outcome::Done;
-        let on_handle = by_handle(completion);
-        let action = match self {
-            Self::Login => {
-                let expired = completion == Completion::PasswordExpired;
-                return vec![(Action::Connect, if expired { Outcome::Done } else { on_handle })];
+            Self::SetHandle { handle, place } => {
+                if succeeded {
+                    let directory = place.file(scope.recorder);
+                    scope.assign(handle, directory);
+                }
+                return None;
             }
             Self::Remove { place } => {
-                let file = places.known(&place, recorder);
+                let file = place.known(scope.recorder);
                 if succeeded {
-                    places.forget(&place, recorder);
+                    place.forget(scope.recorder);
                 }
-                return vec![(Action::Remove { file }, outcome)];
+                Action::Remove { file }
             }
             Self::Rename { from, to } => {
-                let file = places.known(&from, recorder);
-                let replaced = if succeeded { places.rename(&from, &to, recorder) } else { None };
-                return vec![(Action::Rename { file, replaced }, outcome)];
+                let file = from.known(scope.recorder);
+                let replaced = if succeeded { from.rename(&to, scope.recorder) } else { None };
+                Action::Rename { file, replaced }
             }
             Self::MakeDirectory { place } => {
-                let directory = succeeded.then(|| places.file(&place, recorder));
+                let directory = succeeded.then(|| place.file(scope.recorder));
                 if let Some(directory) = directory {
-                    recorder.directory(directory);
-                    recorder.created(directory);
+                    scope.recorder.directory(directory);
+                    scope.recorder.created(directory);
                 }
-                return vec![(Action::MakeDirectory { directory }, outcome)];
+                Action::MakeDirectory { directory }
             }
-            Self::SetAttributes { place } => {
-                let file = places.file(&place, recorder);
-                return vec![(Action::SetAttributes { file }, outcome)];
-            }
-            Self::Copy { source, target, source_offset, target_offset, count } => {
-                let read = places.opened(source, recorder).file;
-                let written = places.opened(target, recorder).file;
-                let bytes = u32::try_from(count).unwrap_or(u32::MAX);
-                recorder.changed(written);
-                return vec![
-                    (Action::Read { file: read, offset: source_offset, asked: bytes, bytes }, on_handle),
-                    (Action::Write { file: written, offset: target_offset, bytes, stable: false }, on_handle),
-                ];
-            }
-            Self::Close { handle } => {
-                let file = places.opened(handle, recorder).file;
-                places.close(handle);
-                Action::Close { file }
-            }
-            Self::Write { handle, offset, bytes } => {
-                let Open { file, through } = places.opened(handle, recorder);
-                recorder.changed(file);
-                Action::Write { file, offset, bytes, stable: through }
-            }
-            Self::Resize { handle, size } => {
-                let file = places.opened(handle, recorder).file;
-                recorder.changed(file);
-                Action::SetSize { file, size }
-            }
-            Self::Flush { handle } => Action::Flush { file: places.opened(handle, recorder).file },
-            Self::SetTime { handle } => Action::SetAttributes { file: places.opened(handle, recorder).file },
-            Self::Lock { handle, release } => {
-                Action::Lock { file: places.opened(handle, recorder).file, release }
-            }
-            Self::Space => Action::Space,
-            Self::Other(name) => Action::Other(name),
-            Self::Number { place, search: false } => Action::Lookup { file: places.known(&place, recorder) },
-            _ => return Vec::new(),
-        };
-        vec![(action, on_handle)]
-    }
-
-    /// The operations of a request whose reply was not seen.
-    pub(super) fn unanswered(self, places: &mut Places, recorder: &mut Recorder) -> Vec<Done> {
-        let reply = Reply { completion: Completion::Other(0), body: &[] };
-        let mut done = match self {
-            Self::Open { place, write, .. } => {
-                let file = places.known(&place, recorder);
-                vec![(Action::Open { file, access: Access::of(write), created: false }, Outcome::NoReply)]
-            }
-            // Without reply, nothing shows that a search has gone anywhere.
-            Self::List { directory, first, .. } => {
-                vec![(Action::List { directory, entries: 0, first }, Outcome::NoReply)]
-            }
-            Self::Read { handle, offset, asked, .. } => {
-                let file = places.opened(handle, recorder).file;
-                vec![(Action::Read { file, offset, asked, bytes: asked }, Outcome::NoReply)]
-            }
-            Self::Info { place, .. } => {
-                vec![(Action::Stat { file: places.known(&place, recorder) }, Outcome::NoReply)]
-            }
-            call => call.without_data(reply.completion, Outcome::NoReply, places, recorder),
-        };
-        for (_, outcome) in &mut done {
-            *outcome = Outcome::NoReply;
-        }
-        done
+            Self::SetAttributes { place } => Action::SetAttributes { file: place.file(scope.recorder) },
+            _ => return None,
+        })
     }
 }
 
-/// How a file was opened.
-struct Opening {
-    place: Place,
-    write: bool,
-    through: bool,
-    disposition: Disposition,
-    described: Description,
+/// The operation of a request on an open file.
+fn on_file(
+    handle: [u8; 4],
+    request: FileRequest,
+    kind: FileReply,
+    reply: Reply<'_>,
+    scope: &mut Scope<'_, '_>,
+) -> Action {
+    let Open { file, through } = scope.opened(handle);
+    let mut reader = Reader::new(reply.body);
+    let outcome = reply.outcome();
+    if request.changes_size() {
+        scope.recorder.changed(file);
+    }
+    match request {
+        FileRequest::Write { offset, bytes, .. } => {
+            return Action::Write { file, offset, bytes, stable: through };
+        }
+        FileRequest::Read { asked, .. } if outcome != Outcome::NoReply => {
+            let count = match kind {
+                FileReply::LongCount => reader.get::<Be32>().ok(),
+                _ => reader.get::<Be16>().ok().map(u32::from),
+            };
+            let delivered = if outcome == Outcome::Done { count.unwrap_or(asked).min(asked) } else { 0 };
+            return request.answered(file, Some(delivered));
+        }
+        FileRequest::Close => scope.places.close(handle),
+        FileRequest::Stat if outcome == Outcome::Done => {
+            let size = match reply.body.len() {
+                0..8 => reader.get::<FileSize>().ok().map(|reply| u64::from(reply.size)),
+                _ => reader.get::<LargeSize>().ok().map(|reply| reply.size),
+            };
+            if let Some(size) = size {
+                scope.recorder.size(file, size);
+            }
+        }
+        _ => {}
+    }
+    request.action(file)
 }
 
 impl Opening {
-    fn finish(
-        self,
-        outcome: Outcome,
-        mut reader: Reader<'_>,
-        places: &mut Places,
-        recorder: &mut Recorder,
-    ) -> Action {
-        let Self { place, write, through, disposition, described } = self;
-        if outcome != Outcome::Done {
-            return Action::Open {
-                file: places.known(&place, recorder),
-                access: Access::of(write),
-                created: false,
-            };
-        }
-        let was_known = places.known(&place, recorder).is_some();
-        let (handle, file, made, emptied) = match described {
+    /// The operation of an open that succeeded.
+    fn succeeded(self, mut reader: Reader<'_>, scope: &mut Scope<'_, '_>) -> Action {
+        let Self { place, write, through, disposition, reply } = self;
+        let recorder = &mut *scope.recorder;
+        let was_known = place.known(recorder).is_some();
+        let (handle, file, made, emptied) = match reply {
             Description::NameSpace(form) => {
                 let handle = reader.get::<ShortHandle>().ok();
                 let did = reader.get::<U8>().unwrap_or(0);
@@ -253,17 +237,15 @@ impl Opening {
                 let described = reader.take(1).and_then(|_| form.get(&mut reader)).ok();
                 let file = match &described {
                     // The length is that after the open.
-                    Some(described) if did & action::REPLACED == 0 => {
-                        places.described(&place, described, recorder)
-                    }
-                    _ => places.file(&place, recorder),
+                    Some(described) if did & action::REPLACED == 0 => place.described(described, recorder),
+                    _ => place.file(recorder),
                 };
                 let handle = handle.map(|handle| handle.0);
                 (handle, file, did & action::CREATED != 0, did & action::REPLACED != 0)
             }
             Description::Classic => {
                 let opened = reader.get::<OpenedFile>().ok();
-                let file = places.file(&place, recorder);
+                let file = place.file(recorder);
                 let made = match disposition {
                     Disposition::Existing => false,
                     Disposition::New => true,
@@ -282,7 +264,7 @@ impl Opening {
             recorder.changed(file);
         }
         if let Some(handle) = handle {
-            places.open(handle, Open { file, through });
+            scope.places.open(handle, Open { file, through });
         }
         Action::Open { file: Some(file), access: Access::of(write), created: made || emptied }
     }
@@ -294,20 +276,19 @@ fn listed(
     described: Description,
     set: bool,
     mut reader: Reader<'_>,
-    places: &mut Places,
-    recorder: &mut Recorder,
+    scope: &mut Scope<'_, '_>,
 ) -> u32 {
     match (described, set) {
         (Description::Classic, _) => {
             if let Ok(FoundFile { entry, .. }) = reader.get::<FoundFile>() {
-                classic(directory, &entry, places, recorder);
+                classic(directory, &entry, scope);
             }
             1
         }
         (Description::NameSpace(form), false) => {
             let skipped = reader.get::<Sequence>().and_then(|_| reader.take(1));
             if let Ok(entry) = skipped.and_then(|_| form.get(&mut reader)) {
-                places.listed(directory, &entry, recorder);
+                name_space_entry(directory, &entry, scope);
             }
             1
         }
@@ -317,31 +298,23 @@ fn listed(
             // A capture may have cut entries; their number is known nevertheless.
             for _ in 0..if form.is_bounded() { count } else { count.min(1) } {
                 let Ok(entry) = form.get(&mut reader) else { break };
-                places.listed(directory, &entry, recorder);
+                name_space_entry(directory, &entry, scope);
             }
             u32::from(count)
         }
     }
 }
 
-fn classic(directory: u32, entry: &FileEntry, places: &Places, recorder: &mut Recorder) {
+fn name_space_entry(directory: u32, entry: &EntryInfo<'_>, scope: &mut Scope<'_, '_>) {
+    if let Some(name) = entry.name {
+        Place::named(directory, name).described(entry, scope.recorder);
+    }
+}
+
+fn classic(directory: u32, entry: &FileEntry, scope: &mut Scope<'_, '_>) {
     let name = entry.name.split(|byte| *byte == 0).next().unwrap_or_default();
     if Pstr::new(name).is_ok() && !name.is_empty() {
-        let place = Place::Name { directory, name: name.to_ascii_uppercase().into() };
-        let file = places.file(&place, recorder);
-        recorder.size(file, u64::from(entry.size));
+        let file = Place::named(directory, name).file(scope.recorder);
+        scope.recorder.size(file, u64::from(entry.size));
     }
-}
-
-/// How a request by name ended.
-fn outcome(completion: Completion) -> Outcome {
-    match completion {
-        Completion::Failure | Completion::InvalidPath => Outcome::NotFound,
-        completion => by_handle(completion),
-    }
-}
-
-/// How a request on a handle ended.
-fn by_handle(completion: Completion) -> Outcome {
-    if completion.is_success() { Outcome::Done } else { Outcome::Failed(u32::from(completion.code())) }
 }

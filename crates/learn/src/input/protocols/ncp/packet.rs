@@ -9,7 +9,7 @@ use sharebench_ncp::wire::packet::{
 };
 use sharebench_ncp::wire::{Codec, Completion};
 
-use crate::input::protocols::{HEAD_BYTES, Message, Side};
+use crate::input::message::{HEAD_BYTES, Message, Side};
 
 /// What follows the marker and the length of a request over TCP: the version of the header, and the longest reply.
 const TCP_VERSION: [u8; 4] = [0, 0, 0, 1];

@@ -7,7 +7,7 @@ use sharebench_nfs::rpc::{AUTH_SYS, CallError, CallHeader, MAX_AUTH_BYTES, Rejec
 use sharebench_nfs::rpcsec::{GSS_FLAVOR, GssCredential, GssProcedure, Service};
 use sharebench_nfs::xdr::{Reader, XdrError};
 
-use crate::input::protocols::Side;
+use crate::input::message::Side;
 
 /// Programs that clients of NFS call too (<https://www.iana.org/assignments/rpc-program-numbers>): the port mapper, MOUNT, quotas,
 /// locks, their monitor, access lists.

@@ -1,15 +1,15 @@
 //! Procedures of NFSv3 (RFC 1813 3.3).
 
-use std::net::SocketAddr;
-
 use sharebench_nfs::attributes::{AttributesBefore, FileAttributes, FileKind, SetFileAttributes};
 use sharebench_nfs::protocol::{FileHandle, Procedure, StableHow};
 use sharebench_nfs::results::get_listing;
 use sharebench_nfs::xdr::{Reader, XdrError};
 
-use super::outcome;
-use super::place::{self, Place};
-use crate::input::recorder::Recorder;
+use super::handles;
+use super::status::outcome;
+use crate::input::performed::Performed;
+use crate::input::protocols::entry::Entry;
+use crate::input::recorder::Recording;
 use crate::operation::{Access, Action, Outcome};
 
 /// Longest name that is read; common servers allow 255 bytes.
@@ -18,26 +18,19 @@ const MAX_NAME_BYTES: usize = 1024;
 /// A call, without what only its reply shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Call {
-    /// NULL, which does nothing.
-    Null,
-    /// On a handle, complete.
+    /// On a handle, complete but for the bytes of a READ.
     Known(Action, Attributes),
-    Lookup(Place),
-    Read {
-        file: u32,
-        offset: u64,
-        asked: u32,
-    },
+    Lookup(Entry),
     /// CREATE, MKDIR, SYMLINK, MKNOD.
     Make {
-        entry: Place,
+        entry: Entry,
         directory: bool,
     },
     /// REMOVE, RMDIR.
-    Remove(Place, Option<u32>),
+    Remove(Entry, Option<u32>),
     Rename {
-        from: Place,
-        to: Place,
+        from: Entry,
+        to: Entry,
     },
     List {
         directory: u32,
@@ -58,46 +51,41 @@ pub(super) enum Attributes {
     Both(u32),
 }
 
-fn handle(body: &mut Reader<'_>, server: SocketAddr, recorder: &mut Recorder) -> Result<u32, XdrError> {
-    Ok(place::file(FileHandle::get(body)?.as_bytes(), server, recorder))
+fn handle(body: &mut Reader<'_>, recorder: &mut Recording<'_>) -> Result<u32, XdrError> {
+    Ok(handles::file(FileHandle::get(body)?.as_bytes(), recorder))
 }
 
 /// A directory's handle and a name in it.
-fn place(body: &mut Reader<'_>, server: SocketAddr, recorder: &mut Recorder) -> Result<Place, XdrError> {
-    let directory = handle(body, server, recorder)?;
+fn entry(body: &mut Reader<'_>, recorder: &mut Recording<'_>) -> Result<Entry, XdrError> {
+    let directory = handle(body, recorder)?;
     recorder.directory(directory);
-    Ok(Place { directory, name: body.opaque("name", MAX_NAME_BYTES)?.into() })
+    Ok(Entry { directory, name: body.opaque("name", MAX_NAME_BYTES)?.into() })
 }
 
 impl Call {
     /// Decodes arguments; none if they end too early or the procedure does not exist.
-    pub(super) fn decode(
-        procedure: u32,
-        mut body: Reader<'_>,
-        server: SocketAddr,
-        recorder: &mut Recorder,
-    ) -> Option<Self> {
+    pub(super) fn decode(procedure: u32, mut body: Reader<'_>, recorder: &mut Recording<'_>) -> Option<Self> {
         let procedure = Procedure::from_number(procedure)?;
-        match Self::by_name(procedure, &mut body, server, recorder).transpose() {
+        match Self::by_name(procedure, &mut body, recorder).transpose() {
             Some(call) => call.ok(),
-            None => Self::by_handle(procedure, &mut body, server, recorder).ok(),
+            None => Self::by_handle(procedure, &mut body, recorder).ok(),
         }
     }
 
     fn by_handle(
         procedure: Procedure,
         body: &mut Reader<'_>,
-        server: SocketAddr,
-        recorder: &mut Recorder,
+        recorder: &mut Recording<'_>,
     ) -> Result<Self, XdrError> {
-        if procedure == Procedure::Null {
-            return Ok(Self::Null);
-        }
-        let file = handle(body, server, recorder)?;
+        let file = handle(body, recorder)?;
         Ok(match procedure {
             Procedure::GetAttr => Self::Known(Action::Stat { file: Some(file) }, Attributes::Plain(file)),
             Procedure::SetAttr => Self::Known(set_attributes(file, body), Attributes::Both(file)),
-            Procedure::Read => Self::Read { file, offset: body.u64()?, asked: body.u32()? },
+            Procedure::Read => {
+                let offset = body.u64()?;
+                let asked = body.u32()?;
+                Self::Known(Action::Read { file, offset, asked, bytes: asked }, Attributes::After(file))
+            }
             Procedure::Write => {
                 let offset = body.u64()?;
                 let bytes = body.u32()?;
@@ -105,8 +93,8 @@ impl Call {
                 Self::Known(Action::Write { file, offset, bytes, stable }, Attributes::Both(file))
             }
             Procedure::Link => {
-                let entry = place(body, server, recorder)?;
-                entry.means(file, server, recorder);
+                let entry = entry(body, recorder)?;
+                entry.means(file, recorder);
                 Self::Known(Action::Other(procedure.name()), Attributes::After(file))
             }
             Procedure::ReadDir | Procedure::ReadDirPlus => {
@@ -124,92 +112,79 @@ impl Call {
     fn by_name(
         procedure: Procedure,
         body: &mut Reader<'_>,
-        server: SocketAddr,
-        recorder: &mut Recorder,
+        recorder: &mut Recording<'_>,
     ) -> Result<Option<Self>, XdrError> {
-        let mut entry = || place(body, server, recorder);
+        let mut named = || entry(body, recorder);
         Ok(Some(match procedure {
-            Procedure::Lookup => Self::Lookup(entry()?),
+            Procedure::Lookup => Self::Lookup(named()?),
             Procedure::Create | Procedure::SymLink | Procedure::MkNod => {
-                Self::Make { entry: entry()?, directory: false }
+                Self::Make { entry: named()?, directory: false }
             }
-            Procedure::MkDir => Self::Make { entry: entry()?, directory: true },
+            Procedure::MkDir => Self::Make { entry: named()?, directory: true },
             Procedure::Remove | Procedure::RmDir => {
-                let entry = entry()?;
-                let file = entry.known(server, recorder);
+                let entry = named()?;
+                let file = entry.known(recorder);
                 Self::Remove(entry, file)
             }
-            Procedure::Rename => Self::Rename { from: entry()?, to: entry()? },
+            Procedure::Rename => Self::Rename { from: named()?, to: named()? },
             _ => return Ok(None),
         }))
     }
 
-    /// What is known without a reply; none for what is no operation.
-    pub(super) fn action(&self) -> Option<Action> {
-        Some(match *self {
-            Self::Null => return None,
+    /// What is known without results.
+    pub(super) fn without_results(&self, outcome: Outcome) -> Performed {
+        Performed::one(self.action(), outcome)
+    }
+
+    fn action(&self) -> Action {
+        match *self {
             Self::Known(action, _) => action,
             Self::Lookup(_) => Action::Lookup { file: None },
-            Self::Read { file, offset, asked } => Action::Read { file, offset, asked, bytes: asked },
             Self::Make { directory: true, .. } => Action::MakeDirectory { directory: None },
             Self::Make { .. } => Action::Open { file: None, access: Access::Write, created: true },
             Self::Remove(_, file) => Action::Remove { file },
             Self::Rename { .. } => Action::Rename { file: None, replaced: None },
             Self::List { directory, first, .. } => Action::List { directory, entries: 0, first },
-        })
+        }
     }
 
     /// The operation with what the reply shows.
-    pub(super) fn finish(
-        self,
-        results: &mut Reader<'_>,
-        server: SocketAddr,
-        recorder: &mut Recorder,
-    ) -> (Option<Action>, Outcome) {
-        if self == Self::Null {
-            return (None, Outcome::Done);
-        }
+    pub(super) fn finish(&self, results: &mut Reader<'_>, recorder: &mut Recording<'_>) -> Performed {
         let Ok(status) = results.u32() else {
             recorder.unseen().cut += 1;
-            return (self.action(), Outcome::Done);
+            return self.without_results(Outcome::Done);
         };
         let outcome = outcome(status);
         if outcome != Outcome::Done {
-            return (self.action(), outcome);
+            return self.without_results(outcome);
         }
         // A reply that ends too early still shows that the operation succeeded.
-        let action = self.clone().succeeded(results, server, recorder);
-        (action.unwrap_or_else(|_| self.action()), outcome)
+        let action = self.succeeded(results, recorder);
+        Performed::one(action.unwrap_or_else(|_| self.action()), outcome)
     }
 
-    fn succeeded(
-        self,
-        results: &mut Reader<'_>,
-        server: SocketAddr,
-        recorder: &mut Recorder,
-    ) -> Result<Option<Action>, XdrError> {
-        Ok(Some(match self {
-            Self::Null => return Ok(None),
+    fn succeeded(&self, results: &mut Reader<'_>, recorder: &mut Recording<'_>) -> Result<Action, XdrError> {
+        Ok(match *self {
+            Self::Known(Action::Read { file, offset, asked, .. }, attributes) => {
+                attributes.note(results, recorder)?;
+                Action::Read { file, offset, asked, bytes: results.u32()? }
+            }
             Self::Known(action, attributes) => {
                 let _ = attributes.note(results, recorder);
                 action
             }
-            Self::Lookup(entry) => {
-                let file = handle(results, server, recorder)?;
-                entry.means(file, server, recorder);
+            Self::Lookup(ref entry) => {
+                let file = handle(results, recorder)?;
+                entry.means(file, recorder);
                 let _ = Attributes::After(file).note(results, recorder);
                 Action::Lookup { file: Some(file) }
             }
-            Self::Read { file, offset, asked } => {
-                Attributes::After(file).note(results, recorder)?;
-                Action::Read { file, offset, asked, bytes: results.u32()? }
-            }
-            Self::Make { entry, directory } => {
+            Self::Make { ref entry, directory } => {
                 let made = FileHandle::get_optional(results)?;
-                let file = made.map(|made| place::file(made.as_bytes(), server, recorder));
+                let file = made.map(|made| handles::file(made.as_bytes(), recorder));
                 if let Some(file) = file {
                     recorder.created(file);
-                    entry.means(file, server, recorder);
+                    entry.means(file, recorder);
                     if directory {
                         recorder.directory(file);
                     }
@@ -220,27 +195,27 @@ impl Call {
                     Action::Open { file, access: Access::Write, created: true }
                 }
             }
-            Self::Remove(entry, file) => {
-                entry.forget(server, recorder);
+            Self::Remove(ref entry, file) => {
+                entry.forget(recorder);
                 Action::Remove { file }
             }
-            Self::Rename { from, to } => {
-                let file = from.known(server, recorder);
-                let replaced = from.rename(&to, server, recorder);
+            Self::Rename { ref from, ref to } => {
+                let file = from.known(recorder);
+                let replaced = from.rename(to, recorder);
                 Action::Rename { file, replaced }
             }
             Self::List { directory, plus, first } => {
                 let _ = Attributes::After(directory).note(&mut { *results }, recorder);
-                let entries = list(results, directory, plus, server, recorder);
+                let entries = list(results, directory, plus, recorder);
                 Action::List { directory, entries, first }
             }
-        }))
+        })
     }
 }
 
 impl Attributes {
     /// Notes kind and size; an error if the results end before.
-    fn note(self, results: &mut Reader<'_>, recorder: &mut Recorder) -> Result<(), XdrError> {
+    fn note(self, results: &mut Reader<'_>, recorder: &mut Recording<'_>) -> Result<(), XdrError> {
         match self {
             Self::Plain(file) => note(file, &FileAttributes::get(results)?, recorder),
             Self::After(file) => {
@@ -260,12 +235,8 @@ impl Attributes {
     }
 }
 
-fn note(file: u32, attributes: &FileAttributes, recorder: &mut Recorder) {
-    if attributes.kind == FileKind::Directory {
-        recorder.directory(file);
-    } else {
-        recorder.size(file, attributes.size);
-    }
+fn note(file: u32, attributes: &FileAttributes, recorder: &mut Recording<'_>) {
+    recorder.describe(file, attributes.kind == FileKind::Directory, Some(attributes.size));
 }
 
 /// `sattr3` (RFC 1813 2.5.3), which a capture may have cut after the size.
@@ -275,21 +246,15 @@ fn set_attributes(file: u32, body: &mut Reader<'_>) -> Action {
 }
 
 /// Counts the entries of a listing, and notes what their names name.
-fn list(
-    results: &mut Reader<'_>,
-    directory: u32,
-    plus: bool,
-    server: SocketAddr,
-    recorder: &mut Recorder,
-) -> u32 {
+fn list(results: &mut Reader<'_>, directory: u32, plus: bool, recorder: &mut Recording<'_>) -> u32 {
     let mut count = 0;
     // An entry that was cut ends it.
     let _ = get_listing(results, plus, |entry| {
         count += 1;
         let Some(handle) = entry.handle else { return };
-        let file = place::file(handle.as_bytes(), server, recorder);
+        let file = handles::file(handle.as_bytes(), recorder);
         if !matches!(entry.name, b"." | b"..") {
-            Place { directory, name: entry.name.into() }.means(file, server, recorder);
+            Entry { directory, name: entry.name.into() }.means(file, recorder);
         }
         if let Some(attributes) = &entry.attributes {
             note(file, attributes, recorder);

@@ -6,13 +6,16 @@ use sharebench_smb::nt1::file::UNSOLICITED;
 use sharebench_smb::nt1::message::{self, HEADER_LEN, REPLY, Words, flags2};
 
 use super::bytes::short;
-use crate::input::protocols::Side;
-use crate::input::protocols::smb::outcome_of;
+use crate::input::message::Side;
+use crate::input::protocols::smb::codes::outcome_of;
 use crate::operation::Outcome;
 
 /// Most commands of a chain: log-on, tree, open, and what is done with the file. Blocks may share bytes, so that those of a
 /// longer one could need a multiple of the memory of their message.
 const MAX_CHAIN: usize = 6;
+
+/// Bytes of the words of a command, whose number is a byte.
+const MAX_WORDS: usize = 2 * u8::MAX as usize;
 
 /// PID and MID of a request, which are those of its reply (2.2.1.6.2). UID and TID are not part of it: the replies
 /// of `SESSION_SETUP_ANDX` and `TREE_CONNECT_ANDX` have new ones.
@@ -93,9 +96,10 @@ impl Header {
 /// Decodes the words of a command. Those that its sender left out at the end are zeros; none if not even the first `needed`
 /// bytes are there.
 pub(super) fn words<W: Words>(words: &[u8], needed: usize) -> Option<W> {
-    let mut whole = words.to_vec();
-    whole.resize(whole.len().max(usize::from(W::COUNT) * 2), 0);
-    W::get(&whole).ok().filter(|_| words.len() >= needed)
+    let mut whole = [0; MAX_WORDS];
+    whole.get_mut(..words.len())?.copy_from_slice(words);
+    let len = words.len().max(usize::from(W::COUNT) * 2);
+    W::get(whole.get(..len)?).ok().filter(|_| words.len() >= needed)
 }
 
 /// One command of a message: its words (2.2.3.2), and where its data bytes (2.2.3.3) begin and end in the message.

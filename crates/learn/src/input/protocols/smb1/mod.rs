@@ -4,10 +4,10 @@ mod attributes;
 mod bytes;
 mod data;
 mod entry;
-mod files;
 mod header;
 mod listing;
 mod names;
+mod numbers;
 mod open;
 mod reply;
 mod request;
@@ -18,45 +18,49 @@ mod unfinished;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use sharebench_smb::nt1::command::{NEGOTIATE, NT_TRANSACT};
 
 use self::bytes::short;
-use self::data::{AfterWrite, DataRequest, ReadReply};
-use self::files::Files;
-use self::header::{Block, Blocks, Header, RequestId, Status};
-use self::reply::{Actions, Reply};
+use self::data::{DataForm, DataRequest};
+use self::header::{Blocks, Header, RequestId, Status};
+use self::numbers::{Searches, Smb1Scope, Smb1Shares, Tid};
+use self::reply::Reply;
 use self::request::Request;
 use self::transactions::{Part, is_transaction};
-use self::unfinished::{Performed, UnfinishedReplies};
-use crate::input::protocols::{Decoder, Ends, Message, Side};
-use crate::input::recorder::Recorder;
-use crate::operation::{Action, Operation, Outcome, Protocol};
+use self::unfinished::{Unfinished, UnfinishedReplies};
+use super::calls_in_flight::{CallsInFlight, Sent};
+use super::decoder::Decoder;
+use super::file_request::FileRequest;
+use super::smb::shares::Shares;
+use crate::input::message::{Message, Side};
+use crate::input::performed::{Exchange, Performed};
+use crate::input::recorder::Recording;
+use crate::operation::{Action, Outcome, Protocol};
 
 pub(super) use self::header::sender;
 
 /// Most requests of a connection that wait for a reply; servers usually permit 50 (`MaxMpxCount`).
-const MAX_PENDING: usize = 1 << 10;
+const MAX_CALLS: usize = 1 << 10;
 const WRITE_RAW: u8 = 0x1D;
 
-/// A request that waits for its reply.
-struct Pending {
+/// What is kept of a message until its reply.
+struct Call {
     command: u8,
     uid: u16,
-    tid: u16,
-    start: u64,
+    tid: Tid,
     /// The commands of the message.
     requests: Vec<Request>,
 }
 
 pub(super) struct Smb1Decoder {
-    ends: Ends,
     /// A message that is not NEGOTIATE was decoded.
     decided: bool,
-    pending: HashMap<RequestId, Pending>,
+    calls: CallsInFlight<RequestId, Call>,
     unfinished: UnfinishedReplies,
-    files: Files,
+    shares: Smb1Shares,
+    searches: Searches,
     /// UIDs whose log-on was seen.
     sessions: HashSet<u16>,
     /// The `READ_RAW` whose reply is the next message of the server: data without a header.
@@ -65,14 +69,20 @@ pub(super) struct Smb1Decoder {
     raw_write: bool,
 }
 
+/// UIDs are those of a connection.
+fn user(uid: u16, recorder: &mut Recording<'_>) -> u32 {
+    let port = recorder.ends.client.port();
+    recorder.user(u64::from(port) << 16 | u64::from(uid), Protocol::Smb1)
+}
+
 impl Smb1Decoder {
-    pub(super) fn new(ends: Ends) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            ends,
             decided: false,
-            pending: HashMap::new(),
-            unfinished: UnfinishedReplies::default(),
-            files: Files::new(ends),
+            calls: CallsInFlight::new(MAX_CALLS),
+            unfinished: UnfinishedReplies::new(),
+            shares: Shares::new(),
+            searches: Searches::default(),
             sessions: HashSet::new(),
             raw_read: None,
             raw_write: false,
@@ -84,13 +94,7 @@ impl Smb1Decoder {
         !self.decided
     }
 
-    /// UIDs are those of a connection.
-    fn user(&self, uid: u16, recorder: &mut Recorder) -> u32 {
-        let client = self.ends.client;
-        recorder.user(client.ip(), u64::from(client.port()) << 16 | u64::from(uid), Protocol::Smb1)
-    }
-
-    fn request(&mut self, header: &Header, message: &Message<'_>, recorder: &mut Recorder) {
+    fn request(&mut self, header: &Header, message: &Message<'_>, recorder: &mut Recording<'_>) {
         let mut blocks = Blocks::new(message.head, header.command);
         let mut requests = Vec::new();
         let mut is_broken = false;
@@ -105,67 +109,69 @@ impl Smb1Decoder {
             requests.push(request);
         }
         if is_broken || blocks.broken {
-            let unseen = recorder.unseen();
-            let is_cut = message.head.len() < message.len;
-            *(if is_cut { &mut unseen.cut } else { &mut unseen.not_understood }) += 1;
+            recorder.not_decoded(message);
         }
         match requests.as_slice() {
             [Request::Unanswered | Request::Echo(0)] => return,
             // What cannot be decoded has a reply too.
             [] => requests.push(Request::Nothing),
-            [Request::Data(DataRequest::Read { reply: ReadReply::Raw, .. })] => {
+            [Request::Data(DataRequest { form: DataForm::ReadRaw, .. })] => {
                 self.raw_read = Some(header.id);
             }
             _ => {}
         }
-        if self.pending.len() >= MAX_PENDING {
+        if self.calls.is_full() {
             self.end(recorder);
         }
         let Header { command, uid, tid, id, .. } = *header;
-        let pending = Pending { command, uid, tid, start: message.start, requests };
+        let call = Call { command, uid, tid: Tid(tid), requests };
         // Numbers are used again: the earlier request has no reply.
-        if let Some(earlier) = self.pending.insert(id, pending) {
+        if let Some(earlier) = self.calls.replace(id, message.start, call) {
             self.unanswered(&earlier, recorder);
         }
     }
 
-    fn reply(&mut self, header: &Header, message: &Message<'_>, recorder: &mut Recorder) {
-        let Some(pending) = self.pending.remove(&header.id) else {
-            self.unfinished.further_reply(header, message, self.ends.server, recorder);
+    fn reply(&mut self, header: &Header, message: &Message<'_>, recorder: &mut Recording<'_>) {
+        let Some(Sent { start, call }) = self.calls.answer(header.id) else {
+            self.unfinished.further_reply(header, message, recorder);
             return;
         };
         let mut blocks = Blocks::new(message.head, header.command);
-        let first = blocks.next();
-        let is_empty = first.is_some_and(|block| block.words.is_empty());
-        if is_transaction(pending.command) && is_empty && header.status.is_success() {
+        let is_empty = blocks.next().is_some_and(|block| block.words.is_empty());
+        let mut is_interim = false;
+        if header.status.is_success() {
             // The interim reply, which requests the other parts of the request (MS-CIFS 3.2.5.1.4).
-            self.pending.insert(header.id, pending);
-            return;
-        }
-        if header.command == WRITE_RAW && header.status.is_success() {
-            self.raw_write = true;
-            if let [Request::Data(DataRequest::Write { stable: true, after: AfterWrite::Raw, .. })] =
-                *pending.requests
-            {
-                // WRITE_COMPLETE follows (2.2.4.25.3).
-                self.pending.insert(header.id, pending);
-                return;
+            is_interim = is_transaction(call.command) && is_empty;
+            if header.command == WRITE_RAW {
+                self.raw_write = true;
+                // WRITE_COMPLETE follows a write to stable storage (2.2.4.25.3).
+                is_interim |= matches!(
+                    *call.requests,
+                    [Request::Data(DataRequest {
+                        form: DataForm::WriteRaw,
+                        request: FileRequest::Write { stable: true, .. },
+                        ..
+                    })]
+                );
             }
         }
-        self.finish(pending, header, message, (first, blocks), recorder);
+        if is_interim {
+            self.calls.send(header.id, start, call);
+        } else {
+            self.finish(Sent { start, call }, header, message, recorder);
+        }
     }
 
     /// Adds the operations of a request with its reply: each command of the chain, up to the one that failed.
     fn finish(
         &mut self,
-        pending: Pending,
+        sent: Sent<Call>,
         header: &Header,
         message: &Message<'_>,
-        (first, rest): (Option<Block<'_>>, Blocks<'_>),
-        recorder: &mut Recorder,
+        recorder: &mut Recording<'_>,
     ) {
-        let Pending { command, mut uid, mut tid, start, requests } = pending;
-        let mut blocks = first.into_iter().chain(rest).peekable();
+        let Sent { start, call: Call { command, mut uid, mut tid, requests } } = sent;
+        let mut blocks = Blocks::new(message.head, header.command).peekable();
         let mut opened = None;
         for (number, mut request) in requests.into_iter().enumerate() {
             let block = blocks.next();
@@ -175,10 +181,14 @@ impl Smb1Decoder {
             }
             let block = block.unwrap_or_default();
             let outcome = if blocks.peek().is_none() { header.status.outcome() } else { Outcome::Done };
+            let mut part = Part::default();
             match &request {
                 Request::Setup => {
                     uid = if header.uid == 0 { uid } else { header.uid };
-                    self.log_on(uid, header, outcome, (start, message.end), recorder);
+                    if self.is_log_on(uid, header.status, outcome) {
+                        let exchange = Exchange::new(user(uid, recorder), start, message.end);
+                        recorder.add(exchange, Performed::one(Action::Connect, outcome));
+                    }
                     continue;
                 }
                 Request::Logoff => {
@@ -188,25 +198,21 @@ impl Smb1Decoder {
                 Request::Tree { share } => {
                     // The reply of TREE_CONNECT has it in its words (2.2.4.50.2).
                     let core = (command == 0x70).then(|| short(block.words, 2)).flatten();
-                    tid = core.unwrap_or(header.tid);
+                    tid = Tid(core.unwrap_or(header.tid));
                     if outcome == Outcome::Done {
-                        self.files.connect(tid, share);
+                        self.shares.connect(tid, share);
                     }
                     continue;
                 }
-                Request::Echo(count) if *count > 1 && outcome == Outcome::Done => {
-                    let part = Part { total: u64::from(*count), here: 1, ..Part::default() };
-                    let actions = [Some(Action::Other("ECHO")), None];
-                    self.add(header.id, uid, (start, message.end), (actions, outcome), &part, recorder);
-                    continue;
+                Request::Echo(count) if outcome == Outcome::Done => {
+                    part = Part { total: u64::from(*count), here: 1, ..part };
+                }
+                _ if is_transaction(command) => {
+                    let is_nt = command == NT_TRANSACT;
+                    part = Part::decode(is_nt, block.words, message.head).unwrap_or_default();
                 }
                 _ => request.use_fid(opened),
             }
-            let part = if is_transaction(command) {
-                Part::decode(command == NT_TRANSACT, block.words, message.head).unwrap_or_default()
-            } else {
-                Part::default()
-            };
             let reply = Reply {
                 outcome,
                 message: message.head,
@@ -215,80 +221,56 @@ impl Smb1Decoder {
                 parameters: part.parameters,
                 data: part.data,
                 unicode: header.unicode,
-                tid,
             };
-            let actions = request.finish(&reply, &mut opened, &mut self.files, recorder);
-            self.add(header.id, uid, (start, message.end), (actions, outcome), &part, recorder);
+            let scope = &mut Smb1Scope { tree: tid, shares: &mut self.shares, recorder };
+            let performed = request.finish(&reply, &mut opened, &mut self.searches, scope);
+            if !performed.is_nothing() {
+                let exchange = Exchange::new(user(uid, recorder), start, message.end);
+                let missing = part.total.saturating_sub(part.here);
+                self.unfinished.add(header.id, Unfinished { exchange, performed, missing }, recorder);
+            }
         }
     }
 
-    /// Adds the operations of a command, now or when the last part of its reply has arrived.
-    fn add(
-        &mut self,
-        id: RequestId,
-        uid: u16,
-        (start, end): (u64, u64),
-        (actions, outcome): (Actions, Outcome),
-        part: &Part<'_>,
-        recorder: &mut Recorder,
-    ) {
-        if actions == [None, None] {
-            return;
-        }
-        let user = self.user(uid, recorder);
-        let missing = part.total.saturating_sub(part.here);
-        let performed = Performed { user, start, end: end.max(start), actions, outcome };
-        self.unfinished.add(id, performed, missing, self.ends.server, recorder);
-    }
-
-    /// The end of a `SESSION_SETUP_ANDX`, unless another one continues it.
-    fn log_on(
-        &mut self,
-        uid: u16,
-        header: &Header,
-        outcome: Outcome,
-        (start, end): (u64, u64),
-        recorder: &mut Recorder,
-    ) {
-        if header.status == Status::MORE_PROCESSING_REQUIRED || self.sessions.contains(&uid) {
-            return;
+    /// Whether a `SESSION_SETUP_ANDX` ends a log-on: another one may continue it, and later ones repeat it.
+    fn is_log_on(&mut self, uid: u16, status: Status, outcome: Outcome) -> bool {
+        if status == Status::MORE_PROCESSING_REQUIRED || self.sessions.contains(&uid) {
+            return false;
         }
         if outcome == Outcome::Done {
             self.sessions.insert(uid);
         }
-        let user = self.user(uid, recorder);
-        let end = Some(end.max(start));
-        recorder.add(self.ends.server, Operation { user, start, end, action: Action::Connect, outcome });
+        true
     }
 
     /// A message of the server that is not the data of a `READ_RAW`: the break of an oplock, or the reply to another
     /// request, where the data are not in the input.
     fn is_known(&self, header: &Header) -> bool {
-        !header.is_reply || self.pending.contains_key(&header.id) && self.raw_read != Some(header.id)
+        !header.is_reply || self.calls.contains(header.id) && self.raw_read != Some(header.id)
     }
 
     /// The data of a `READ_RAW`.
-    fn raw_data(&mut self, id: RequestId, message: &Message<'_>, recorder: &mut Recorder) {
-        let Some(Pending { uid, tid, start, requests, .. }) = self.pending.remove(&id) else { return };
-        let user = self.user(uid, recorder);
-        for request in requests {
-            let [action, _] = request.attempted(tid, &mut self.files, recorder);
+    fn raw_data(&mut self, id: RequestId, message: &Message<'_>, recorder: &mut Recording<'_>) {
+        let Some(Sent { start, call }) = self.calls.answer(id) else { return };
+        let exchange = Exchange::new(user(call.uid, recorder), start, message.end);
+        for request in call.requests {
+            let scope = &mut Smb1Scope { tree: call.tid, shares: &mut self.shares, recorder };
+            let [action, _] = request.attempted(&mut self.searches, scope);
             let Some(Action::Read { file, offset, asked, .. }) = action else { continue };
             let action = Action::Read { file, offset, asked, bytes: message.len as u32 };
-            let end = Some(message.end.max(start));
-            let outcome = Outcome::Done;
-            recorder.add(self.ends.server, Operation { user, start, end, action, outcome });
+            recorder.add(exchange, Performed::one(action, Outcome::Done));
         }
     }
 
-    fn unanswered(&mut self, pending: &Pending, recorder: &mut Recorder) {
-        for request in &pending.requests {
-            let actions = request.attempted(pending.tid, &mut self.files, recorder);
-            for action in actions.into_iter().flatten() {
-                let user = self.user(pending.uid, recorder);
-                let start = pending.start;
-                let outcome = Outcome::NoReply;
-                recorder.add(self.ends.server, Operation { user, start, end: None, action, outcome });
+    fn unanswered(&mut self, sent: &Sent<Call>, recorder: &mut Recording<'_>) {
+        let Call { uid, tid, requests, .. } = &sent.call;
+        for request in requests {
+            let scope = &mut Smb1Scope { tree: *tid, shares: &mut self.shares, recorder };
+            let actions = request.attempted(&mut self.searches, scope);
+            let performed = Performed { actions, outcome: Outcome::NoReply };
+            if !performed.is_nothing() {
+                let exchange = Exchange::unanswered(user(*uid, recorder), sent.start);
+                recorder.add(exchange, performed);
             }
             if matches!(request, Request::Open(_)) {
                 // The file of the commands that follow in the chain is in the reply alone.
@@ -299,7 +281,7 @@ impl Smb1Decoder {
 }
 
 impl Decoder for Smb1Decoder {
-    fn message(&mut self, message: &Message<'_>, recorder: &mut Recorder) {
+    fn message(&mut self, message: &Message<'_>, recorder: &mut Recording<'_>) {
         let header = Header::decode(message.head);
         if message.side == Side::Client && std::mem::take(&mut self.raw_write) && header.is_none() {
             return;
@@ -313,12 +295,11 @@ impl Decoder for Smb1Decoder {
             return;
         }
         let Some(header) = header else {
-            let unseen = recorder.unseen();
-            match message.head {
-                // [FF]ENC of the UNIX extensions.
-                [0xFF, b'E', ..] => unseen.encrypted += 1,
-                head if head.len() < message.len => unseen.cut += 1,
-                _ => unseen.not_understood += 1,
+            // [FF]ENC of the UNIX extensions.
+            if message.head.starts_with(b"\xFFE") {
+                recorder.unseen().encrypted += 1;
+            } else {
+                recorder.not_decoded(message);
             }
             return;
         };
@@ -333,15 +314,13 @@ impl Decoder for Smb1Decoder {
     }
 
     fn waiting(&self) -> usize {
-        self.pending.len()
+        self.calls.len()
     }
 
-    fn end(&mut self, recorder: &mut Recorder) {
-        self.unfinished.end(self.ends.server, recorder);
-        let mut pending: Vec<_> = self.pending.drain().collect();
-        pending.sort_by_key(|(id, pending)| (pending.start, *id));
-        for (_, pending) in pending {
-            self.unanswered(&pending, recorder);
+    fn end(&mut self, recorder: &mut Recording<'_>) {
+        self.unfinished.end(recorder);
+        for sent in self.calls.take_all() {
+            self.unanswered(&sent, recorder);
         }
         self.raw_read = None;
     }

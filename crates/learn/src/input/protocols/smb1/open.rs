@@ -1,16 +1,16 @@
 //! Requests of SMB 1 that open a file, and their replies.
 
-use super::bytes::{long, short, word};
 use sharebench_smb::nt1::command;
 use sharebench_smb::nt1::file::{CreateRequest, OpenRequest, OpenResponse};
 use sharebench_smb::wire::create::{ATTRIBUTE_DIRECTORY, options};
 
-use super::files::{Files, Open};
+use super::bytes::{long, short, word};
 use super::header;
 use super::names::{Strings, joined};
+use super::numbers::{Fid, Smb1Scope};
 use super::reply::Reply;
-use crate::input::protocols::smb::access_of;
-use crate::input::recorder::Recorder;
+use crate::input::protocols::smb::codes::access_of;
+use crate::input::protocols::smb::shares::Opened;
 use crate::operation::{Access, Action};
 
 /// Low bits of `OpenResults` (2.2.4.41.2): the file did not exist, or was emptied.
@@ -52,15 +52,15 @@ pub(super) struct Opening {
 
 /// What a reply states about the file that it has opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Opened {
+struct Stated {
     /// None where it is not kept open.
-    pub(super) fid: Option<u16>,
+    fid: Option<u16>,
     /// It was made, or emptied.
-    pub(super) made: bool,
-    pub(super) directory: bool,
-    pub(super) size: Option<u64>,
+    made: bool,
+    directory: bool,
+    size: Option<u64>,
     /// The name that the server gave it.
-    pub(super) name: Option<String>,
+    name: Option<String>,
 }
 
 impl Opening {
@@ -118,19 +118,19 @@ impl Opening {
     }
 
     /// What the reply to it states; a reply that was cut states less.
-    pub(super) fn opened(&self, reply: &Reply<'_>) -> Opened {
+    fn stated(&self, reply: &Reply<'_>) -> Stated {
         let words = reply.words;
         let size = |at: usize| word(words, at).map(u64::from);
         match self.command {
-            OpenCommand::Core => Opened { fid: short(words, 0), size: size(8), ..Opened::default() },
-            OpenCommand::Create => Opened { fid: short(words, 0), made: true, ..Opened::default() },
+            OpenCommand::Core => Stated { fid: short(words, 0), size: size(8), ..Stated::default() },
+            OpenCommand::Create => Stated { fid: short(words, 0), made: true, ..Stated::default() },
             OpenCommand::Temporary => {
                 // smbd writes it in the OEM character set, whatever the header states.
                 let name = Strings { unicode: false, ..reply.strings() }.formatted_name();
-                Opened { fid: short(words, 0), made: true, name, ..Opened::default() }
+                Stated { fid: short(words, 0), made: true, name, ..Stated::default() }
             }
             OpenCommand::AndX => {
-                header::words(words, 24).map_or_else(Opened::default, |reply: OpenResponse| Opened {
+                header::words(words, 24).map_or_else(Stated::default, |reply: OpenResponse| Stated {
                     fid: Some(reply.fid),
                     made: made(reply.action),
                     directory: is_directory(reply.attributes),
@@ -140,7 +140,7 @@ impl Opening {
             }
             OpenCommand::Open2 => {
                 let parameters = reply.parameters;
-                Opened {
+                Stated {
                     fid: short(parameters, 0),
                     made: short(parameters, 18).is_some_and(made),
                     directory: short(parameters, 2).is_some_and(is_directory),
@@ -152,7 +152,7 @@ impl Opening {
             OpenCommand::NtTransact => self.nt_opened(reply.parameters, [2, 4, 56, 68]),
             OpenCommand::Posix => {
                 let data = reply.data;
-                Opened {
+                Stated {
                     // Directories are made, and not opened.
                     fid: short(data, 2).filter(|_| !self.directory),
                     made: word(data, 4).is_some_and(|done| matches!(done, 0 | 2 | 3)),
@@ -165,8 +165,8 @@ impl Opening {
     }
 
     /// `NT_CREATE_ANDX` (2.2.4.64.2) and `NT_TRANSACT_CREATE` (2.2.7.1.2), with the places of their fields.
-    fn nt_opened(&self, bytes: &[u8], [fid, action, size, directory]: [usize; 4]) -> Opened {
-        Opened {
+    fn nt_opened(&self, bytes: &[u8], [fid, action, size, directory]: [usize; 4]) -> Stated {
+        Stated {
             fid: short(bytes, fid),
             // FILE_SUPERSEDED, FILE_CREATED, FILE_OVERWRITTEN; 1 is FILE_OPENED.
             made: word(bytes, action).is_some_and(|done| matches!(done, 0 | 2 | 3)),
@@ -177,51 +177,35 @@ impl Opening {
     }
 
     /// Its name within the share.
-    pub(super) fn name_in(&self, files: &mut Files, recorder: &mut Recorder) -> String {
+    fn name_in(&self, scope: &mut Smb1Scope<'_, '_>) -> String {
         if self.root == 0 {
             return self.name.clone();
         }
-        let root = files.get(self.root, recorder).name.as_deref();
+        let root = scope.get(Fid(self.root)).name.as_deref();
         joined(root.unwrap_or_default(), &self.name)
     }
 
     /// The operation of an open that failed, or has no reply.
-    pub(super) fn attempted(&self, tid: u16, files: &mut Files, recorder: &mut Recorder) -> Action {
-        let name = self.name_in(files, recorder);
-        Action::Open { file: files.known(tid, &name, recorder), access: self.access, created: false }
+    pub(super) fn attempted(&self, scope: &mut Smb1Scope<'_, '_>) -> Action {
+        let name = self.name_in(scope);
+        Action::Open { file: scope.known(&name), access: self.access, created: false }
     }
 
     /// The operation of an open that succeeded, which gives its FID to the commands that follow in its chain.
     pub(super) fn succeeded(
         &self,
         reply: &Reply<'_>,
-        fid: &mut Option<u16>,
-        files: &mut Files,
-        recorder: &mut Recorder,
+        fid: &mut Option<Fid>,
+        scope: &mut Smb1Scope<'_, '_>,
     ) -> Action {
-        let opened = self.opened(reply);
-        let mut name = self.name_in(files, recorder);
-        if let Some(given) = opened.name {
+        let Stated { fid: number, made, directory, size, name: given } = self.stated(reply);
+        let mut name = self.name_in(scope);
+        if let Some(given) = given {
             name = joined(&name, &given);
         }
-        let file = files.existing(reply.tid, &name, recorder);
-        if opened.made {
-            recorder.created(file);
-        }
-        if opened.directory {
-            recorder.directory(file);
-        } else if let Some(size) = opened.size {
-            recorder.size(file, size);
-        }
-        if let Some(opened) = opened.fid {
-            let identity = files.path(reply.tid, &name);
-            files.open(opened, Open { file, identity, name: Some(name), delete: self.delete });
-            *fid = Some(opened);
-        }
-        if opened.directory && opened.made {
-            return Action::MakeDirectory { directory: Some(file) };
-        }
-        Action::Open { file: Some(file), access: self.access, created: opened.made }
+        let number = number.map(Fid);
+        *fid = number.or(*fid);
+        scope.opened(Opened { number, name, access: self.access, made, directory, size, delete: self.delete })
     }
 }
 

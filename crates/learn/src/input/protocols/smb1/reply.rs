@@ -1,9 +1,9 @@
-//! Replies of SMB 1, and the operations of a command.
+//! Replies of SMB 1.
 
 use super::names::Strings;
-use crate::operation::{Action, Outcome};
+use crate::operation::Outcome;
 
-/// The reply to one command, and where its request was sent.
+/// The reply to one command.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reply<'a> {
     pub(super) outcome: Outcome,
@@ -15,19 +15,10 @@ pub(super) struct Reply<'a> {
     pub(super) parameters: &'a [u8],
     pub(super) data: &'a [u8],
     pub(super) unicode: bool,
-    pub(super) tid: u16,
 }
 
 impl<'a> Reply<'a> {
     pub(super) const fn strings(&self) -> Strings<'a> {
         Strings { message: self.message, at: self.bytes.0, end: self.bytes.1, unicode: self.unicode }
     }
-}
-
-/// Operations of one command. Some commands are two: write and close, lock and read.
-pub(super) type Actions = [Option<Action>; 2];
-
-/// One operation.
-pub(super) const fn one(action: Action) -> Actions {
-    [Some(action), None]
 }

@@ -1,18 +1,22 @@
 //! Requests of SMB 1 as far as their operations need them, and their operations (MS-CIFS 2.2.4, MS-SMB 2.2.4).
 
 use super::attributes::{Attributes, Change};
+use sharebench_smb::nt1::command;
+use sharebench_smb::nt1::file::{LockRequest, OPLOCK_RELEASE};
+
 use super::bytes::short;
 use super::data::DataRequest;
 use super::entry::EntryRequest;
-use super::files::Files;
-use super::header::Block;
+use super::header::{self, Block};
 use super::listing::Listing;
 use super::names::Strings;
+use super::numbers::{Fid, Searches, Sid, Smb1Scope};
 use super::open::Opening;
-use super::reply::{Actions, Reply, one};
+use super::reply::Reply;
 use super::target::Target;
 use super::transactions;
-use crate::input::recorder::Recorder;
+use crate::input::performed::Performed;
+use crate::input::protocols::file_request::FileRequest;
 use crate::operation::{Action, Outcome};
 
 /// A request.
@@ -45,25 +49,25 @@ impl Request {
     pub(super) fn decode(block: &Block<'_>, message: &[u8], unicode: bool) -> Option<Self> {
         let words = block.words;
         let mut strings = Strings { message, at: block.data.0, end: block.data.1, unicode };
-        let fid = |at: usize| short(words, at);
+        let fid = |at: usize| short(words, at).map(Fid);
         Some(match block.command {
             0x00 => Self::Entry(EntryRequest::MakeDirectory { name: strings.formatted_name()? }),
             0x01 | 0x06 => Self::Entry(EntryRequest::Remove { name: strings.formatted_name()? }),
             0x02 | 0x03 | 0x0E | 0x0F | 0x2D | 0xA2 => {
                 Self::Open(Opening::decode(block.command, words, &mut strings)?)
             }
-            0x04 => Self::Data(DataRequest::Close { fid: fid(0)? }),
+            0x04 => Self::Data(DataRequest::plain(fid(0)?, FileRequest::Close)),
             // All files of the process.
-            0x05 if fid(0)? == 0xFFFF => Self::Other("FLUSH"),
-            0x05 => Self::Data(DataRequest::Flush { fid: fid(0)? }),
+            0x05 if fid(0)? == Fid(0xFFFF) => Self::Other("FLUSH"),
+            0x05 => Self::Data(DataRequest::plain(fid(0)?, FileRequest::Flush)),
             0x07 => {
                 let from = strings.formatted_name()?;
                 Self::Entry(EntryRequest::Rename { from, to: strings.formatted_name()? })
             }
             0x08 => Self::query(Target::Name(strings.formatted_name()?), Attributes::Core),
             0x09 => Self::set(Target::Name(strings.formatted_name()?)),
-            0x24 if DataRequest::releases_oplock(words)? => Self::Unanswered,
-            0x0A..=0x0D | 0x13 | 0x14 | 0x1A | 0x1D | 0x24 | 0x2C | 0x2E | 0x2F => {
+            command::LOCKING_ANDX => Self::locking(words)?,
+            0x0A..=0x0D | 0x13 | 0x14 | 0x1A | 0x1D | 0x2C | 0x2E | 0x2F => {
                 Self::Data(DataRequest::decode(block.command, words)?)
             }
             0x10 => Self::query(Target::Name(strings.formatted_name()?), Attributes::Directory),
@@ -78,7 +82,7 @@ impl Request {
             0x2A => Self::Other("MOVE"),
             0x2B => Self::Echo(short(words, 0)?),
             0x32 => transactions::decode(words, message, unicode)?,
-            0x34 => Self::List(Listing::Close { sid: fid(0)? }),
+            0x34 => Self::List(Listing::Close { sid: Sid(short(words, 0)?) }),
             0x70 => Self::Tree { share: strings.formatted()? },
             0x73 => Self::Setup,
             0x74 => Self::Logoff,
@@ -105,6 +109,16 @@ impl Request {
         })
     }
 
+    fn locking(words: &[u8]) -> Option<Self> {
+        let LockRequest { fid, kind, locks, unlocks, .. } = header::words(words, 16)?;
+        Some(match (unlocks > 0, locks > 0) {
+            // The client gives an oplock up: without a reply.
+            (false, false) if kind & OPLOCK_RELEASE != 0 => Self::Unanswered,
+            (false, false) => Self::Nothing,
+            (unlocks, locks) => Self::Data(DataRequest::locking(fid, unlocks, locks)),
+        })
+    }
+
     const fn query(target: Target, attributes: Attributes) -> Self {
         Self::Entry(EntryRequest::Query { target, attributes })
     }
@@ -115,14 +129,18 @@ impl Request {
 
     /// Replaces the FID of a command that follows an open in its chain: the server uses the new one (MS-CIFS
     /// 3.3.5.2.4).
-    pub(super) const fn use_fid(&mut self, opened: Option<u16>) {
+    pub(super) const fn use_fid(&mut self, opened: Option<Fid>) {
         if let (Self::Data(request), Some(opened)) = (self, opened) {
-            *request.fid() = opened;
+            request.fid = opened;
         }
     }
 
     /// The operations of a request that failed, or has no reply.
-    pub(super) fn attempted(&self, tid: u16, files: &mut Files, recorder: &mut Recorder) -> Actions {
+    pub(super) fn attempted(
+        &self,
+        searches: &mut Searches,
+        scope: &mut Smb1Scope<'_, '_>,
+    ) -> [Option<Action>; 2] {
         let action = match self {
             Self::Nothing
             | Self::Unanswered
@@ -130,10 +148,10 @@ impl Request {
             | Self::Setup
             | Self::Logoff
             | Self::Tree { .. } => None,
-            Self::Open(opening) => Some(opening.attempted(tid, files, recorder)),
-            Self::Data(request) => return request.attempted(files, recorder),
-            Self::List(listing) => listing.attempted(tid, files, recorder),
-            Self::Entry(request) => Some(request.attempted(tid, files, recorder)),
+            Self::Open(opening) => Some(opening.attempted(scope)),
+            Self::Data(request) => return request.attempted(scope),
+            Self::List(listing) => listing.attempted(searches, scope),
+            Self::Entry(request) => Some(request.attempted(scope)),
             Self::Space => Some(Action::Space),
             Self::Echo(_) => Some(Action::Other("ECHO")),
             Self::Other(name) => Some(Action::Other(name)),
@@ -145,19 +163,19 @@ impl Request {
     pub(super) fn finish(
         &self,
         reply: &Reply<'_>,
-        opened: &mut Option<u16>,
-        files: &mut Files,
-        recorder: &mut Recorder,
-    ) -> Actions {
-        if reply.outcome != Outcome::Done {
-            return self.attempted(reply.tid, files, recorder);
-        }
-        match self {
-            Self::Open(opening) => one(opening.succeeded(reply, opened, files, recorder)),
-            Self::Data(request) => request.succeeded(reply, files, recorder),
-            Self::List(listing) => [listing.succeeded(reply, files, recorder), None],
-            Self::Entry(request) => [request.succeeded(reply, files, recorder), None],
-            _ => self.attempted(reply.tid, files, recorder),
-        }
+        opened: &mut Option<Fid>,
+        searches: &mut Searches,
+        scope: &mut Smb1Scope<'_, '_>,
+    ) -> Performed {
+        let outcome = reply.outcome;
+        let actions = match self {
+            request if outcome != Outcome::Done => request.attempted(searches, scope),
+            Self::Open(opening) => [Some(opening.succeeded(reply, opened, scope)), None],
+            Self::Data(request) => request.succeeded(reply, scope),
+            Self::List(listing) => [listing.succeeded(reply, searches, scope), None],
+            Self::Entry(request) => [request.succeeded(reply, scope), None],
+            request => request.attempted(searches, scope),
+        };
+        Performed { actions, outcome }
     }
 }

@@ -9,6 +9,7 @@ use super::entry::EntryRequest;
 use super::header;
 use super::listing::Listing;
 use super::names::{Strings, is_pattern, within_share};
+use super::numbers::{Fid, Sid};
 use super::open::Opening;
 use super::request::Request;
 use super::target::Target;
@@ -88,17 +89,17 @@ pub(super) fn decode(words: &[u8], message: &[u8], unicode: bool) -> Option<Requ
                 query(Target::Name(name), Attributes::Other)
             }
         }
-        subcommand::FIND_NEXT2 => Request::List(Listing::Next { sid: short(bytes, 0)? }),
+        subcommand::FIND_NEXT2 => Request::List(Listing::Next { sid: Sid(short(bytes, 0)?) }),
         subcommand::QUERY_FS_INFORMATION => Request::Space,
         subcommand::QUERY_PATH_INFORMATION => {
             query(Target::Name(name_at(6)?), Attributes::Level(short(bytes, 0)?))
         }
         subcommand::SET_PATH_INFORMATION => set(short(bytes, 0)?, Target::Name(name_at(6)?), data, unicode),
         subcommand::QUERY_FILE_INFORMATION => {
-            query(Target::Fid(short(bytes, 0)?), Attributes::Level(short(bytes, 2)?))
+            query(Target::Fid(Fid(short(bytes, 0)?)), Attributes::Level(short(bytes, 2)?))
         }
         subcommand::SET_FILE_INFORMATION => {
-            set(short(bytes, 2)?, Target::Fid(short(bytes, 0)?), data, unicode)
+            set(short(bytes, 2)?, Target::Fid(Fid(short(bytes, 0)?)), data, unicode)
         }
         0x0D => Request::Entry(EntryRequest::MakeDirectory { name: name_at(4)? }),
         0x10 => Request::Other("TRANS2_GET_DFS_REFERRAL"),

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use sharebench_smb::wire::transform::{self, TransformHeader};
 
 use crate::input::keys::{Derivation, Keyring, Sealed};
-use crate::input::protocols::{Message, Side};
+use crate::input::message::{Message, Side};
 
 /// Bytes of a transform header.
 pub(super) const HEADER_BYTES: usize = transform::LEN;

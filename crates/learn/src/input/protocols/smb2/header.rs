@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use sharebench_smb::wire::header::{Header, PROTOCOL_ID, SIGNATURE, flags};
 use sharebench_smb::wire::{HEADER_LEN, Reader};
 
-use crate::input::protocols::{HEAD_BYTES, Side};
+use crate::input::message::{HEAD_BYTES, Side};
 
 /// Where a header has its flags.
 const FLAGS_AT: usize = 16;

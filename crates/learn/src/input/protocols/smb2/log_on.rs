@@ -10,7 +10,7 @@ use sharebench_smb::wire::negotiate::{ENCRYPTION, NegotiateResponse};
 use sharebench_smb::wire::{Reader, WireError};
 
 use crate::input::keys::Derivation;
-use crate::input::protocols::{Message, Side};
+use crate::input::message::{Message, Side};
 
 /// Most log-ons of a connection at a time. Session keys of further ones cannot be used with SMB 3.1.1.
 const MAX_LOG_ONS: usize = 1 << 10;

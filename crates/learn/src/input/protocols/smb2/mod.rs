@@ -1,45 +1,48 @@
 //! SMB 2 and 3 (MS-SMB2), plain, signed, and encrypted where the input comes with keys. Other encrypted messages are counted.
 
 mod encrypted;
-mod files;
+mod finish;
 mod header;
 mod log_on;
-mod requests;
+mod numbers;
+mod request;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::FileId;
 use sharebench_smb::wire::header::command::NEGOTIATE;
 use sharebench_smb::wire::header::{Header, UNSOLICITED, flags};
 
-use self::files::Files;
+use self::finish::Reply;
 use self::header::{Part, messages};
 use self::log_on::LogOns;
-use self::requests::Request;
-use crate::input::protocols::smb::outcome_of;
-use crate::input::protocols::{Decoder, Ends, Message, Side};
-use crate::input::recorder::Recorder;
-use crate::operation::{Action, Operation, Outcome, Protocol};
+use self::numbers::{Smb2Scope, Smb2Shares, Tree};
+use self::request::Request;
+use super::calls_in_flight::{CallsInFlight, Sent};
+use super::decoder::Decoder;
+use super::smb::codes::outcome_of;
+use super::smb::shares::Shares;
+use crate::input::message::{Message, Side};
+use crate::input::performed::{Exchange, Performed};
+use crate::input::recorder::Recording;
+use crate::operation::{Action, Outcome, Protocol};
 
 pub(crate) use self::encrypted::{is_encrypted, sender_of_encrypted};
 pub(super) use self::header::sender;
 
 /// Most requests of a connection that wait for a reply, and most sessions.
-const MAX_PENDING: usize = 1 << 16;
+const MAX_CALLS: usize = 1 << 16;
 
-/// A request that waits for its reply.
-struct Pending {
-    session: u64,
-    tree: u32,
-    start: u64,
+/// What is kept of a request until its reply.
+struct Call {
+    tree: Tree,
     request: Request,
 }
 
 pub(super) struct Smb2Decoder {
-    ends: Ends,
-    pending: HashMap<u64, Pending>,
-    files: Files,
+    calls: CallsInFlight<u64, Call>,
+    shares: Smb2Shares,
     /// Sessions whose log-on was seen.
     sessions: HashSet<u64>,
     /// The file of the last reply, for related requests of one compound.
@@ -49,29 +52,28 @@ pub(super) struct Smb2Decoder {
 }
 
 impl Smb2Decoder {
-    pub(super) fn new(ends: Ends) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            ends,
-            pending: HashMap::new(),
-            files: Files::default(),
+            calls: CallsInFlight::new(MAX_CALLS),
+            shares: Shares::new(),
             sessions: HashSet::new(),
             last: FileId::PREVIOUS,
             log_ons: LogOns::default(),
         }
     }
 
-    /// A message that is not encrypted: it may be a part of a log-on.
-    fn plain(&mut self, message: &Message<'_>, recorder: &mut Recorder) {
+    /// Notes what a message that is not encrypted contributes to the keys of a session.
+    fn note_log_on(&mut self, message: &Message<'_>, recorder: &mut Recording<'_>) {
         if recorder.keyring().has_keys()
             && let Some((session, derivation)) = self.log_ons.message(message)
         {
-            recorder.keyring().log_on(self.ends.server.ip(), session, &derivation);
+            let server = recorder.ends.server.ip();
+            recorder.keyring().log_on(server, session, &derivation);
         }
-        self.compound(message, recorder);
     }
 
     /// A message, or several in one, after decryption.
-    fn compound(&mut self, message: &Message<'_>, recorder: &mut Recorder) {
+    fn compound(&mut self, message: &Message<'_>, recorder: &mut Recording<'_>) {
         let mut before = None;
         let is_whole = messages(message.head, message.len, |header, part| {
             recorder.keyring().session(header.session_id);
@@ -85,8 +87,8 @@ impl Smb2Decoder {
         }
     }
 
-    fn encrypted(&mut self, message: &Message<'_>, recorder: &mut Recorder) {
-        let server = self.ends.server.ip();
+    fn encrypted(&mut self, message: &Message<'_>, recorder: &mut Recording<'_>) {
+        let server = recorder.ends.server.ip();
         let decrypted = encrypted::decrypt(message, server, self.log_ons.derivation(), recorder.keyring());
         let Some(head) = decrypted else {
             recorder.unseen().encrypted += 1;
@@ -107,97 +109,92 @@ impl Smb2Decoder {
         part: Part<'_>,
         message: &Message<'_>,
         before: &mut Option<Header>,
-        recorder: &mut Recorder,
+        recorder: &mut Recording<'_>,
     ) {
         let Some(request) = Request::decode(header.command, part) else {
-            let unseen = recorder.unseen();
-            *(if message.head.len() < message.len { &mut unseen.cut } else { &mut unseen.not_understood }) +=
-                1;
+            recorder.not_decoded(message);
             return;
         };
-        if self.pending.len() >= MAX_PENDING {
+        if self.calls.is_full() {
             self.end(recorder);
         }
         // Related requests take over session and tree (MS-SMB2 3.3.5.2.7.2).
         let owner = if header.is(flags::RELATED) { before.unwrap_or(header) } else { header };
         *before = Some(owner);
-        let pending =
-            Pending { session: owner.session_id, tree: owner.tree_id, start: message.start, request };
-        self.pending.entry(header.message_id).or_insert(pending);
+        let tree = Tree { session: owner.session_id, id: owner.tree_id };
+        self.calls.send(header.message_id, message.start, Call { tree, request });
     }
 
-    fn reply(&mut self, header: Header, part: Part<'_>, message: &Message<'_>, recorder: &mut Recorder) {
+    fn reply(&mut self, header: Header, part: Part<'_>, message: &Message<'_>, recorder: &mut Recording<'_>) {
         // A notification of the server that an oplock or a lease is broken (MS-SMB2 2.2.23.1, 2.2.23.2) answers nothing.
         let is_notification = header.message_id == UNSOLICITED;
         let status = NtStatus(header.status);
         if is_notification || status == NtStatus::PENDING && header.is(flags::ASYNC) {
             return;
         }
-        let Some(Pending { session, tree, start, request }) = self.pending.remove(&header.message_id) else {
+        let Some(Sent { start, call: Call { tree, request } }) = self.calls.answer(header.message_id) else {
             // A NEGOTIATE of SMB 1 has a reply of SMB 2 (MS-SMB2 3.3.5.3).
             recorder.unseen().without_request += u64::from(header.command != NEGOTIATE);
             return;
         };
-        let server = self.ends.server;
-        let end = Some(message.end.max(start));
-        let session = if session == 0 { header.session_id } else { session };
+        let session = if tree.session == 0 { header.session_id } else { tree.session };
         match request {
             Request::Setup => {
                 let ended = status != NtStatus::MORE_PROCESSING_REQUIRED;
-                let is_new = self.sessions.len() < MAX_PENDING && !self.sessions.contains(&session);
+                let is_new = self.sessions.len() < MAX_CALLS && !self.sessions.contains(&session);
                 if ended && is_new {
                     let outcome = outcome_of(status);
                     if outcome == Outcome::Done {
                         self.sessions.insert(session);
                     }
-                    let user = recorder.user(self.ends.client.ip(), session, Protocol::Smb2);
-                    recorder.add(server, Operation { user, start, end, action: Action::Connect, outcome });
+                    let user = recorder.user(session, Protocol::Smb2);
+                    recorder.add(
+                        Exchange::new(user, start, message.end),
+                        Performed::one(Action::Connect, outcome),
+                    );
                 }
-                return;
             }
             Request::Tree { share } => {
                 if status == NtStatus::SUCCESS {
-                    self.files.connect(session, header.tree_id, &share);
+                    self.shares.connect(Tree { session, id: header.tree_id }, &share);
                 }
-                return;
             }
-            Request::Nothing => return,
-            _ => {}
-        }
-        let reply = requests::Reply { status, part, session, tree };
-        let user = recorder.user(self.ends.client.ip(), session, Protocol::Smb2);
-        let done = request.finish(&reply, &mut self.files, &mut self.last, server, recorder);
-        for (action, outcome) in done.into_iter().flatten() {
-            recorder.add(server, Operation { user, start, end, action, outcome });
+            Request::Nothing => {}
+            request => {
+                let user = recorder.user(session, Protocol::Smb2);
+                let tree = Tree { session, ..tree };
+                let scope = &mut Smb2Scope { tree, shares: &mut self.shares, recorder };
+                let performed = request.finish(Reply { status, part }, &mut self.last, scope);
+                recorder.add(Exchange::new(user, start, message.end), performed);
+            }
         }
     }
 }
 
 impl Decoder for Smb2Decoder {
-    fn message(&mut self, message: &Message<'_>, recorder: &mut Recorder) {
+    fn message(&mut self, message: &Message<'_>, recorder: &mut Recording<'_>) {
         recorder.keyring().smb();
         match message.head {
             [0xFD, b'S', b'M', b'B', ..] => self.encrypted(message, recorder),
             [0xFF, b'S', b'M', b'B', ..] => {}
-            [0xFE, b'S', b'M', b'B', ..] => self.plain(message, recorder),
+            [0xFE, b'S', b'M', b'B', ..] => {
+                self.note_log_on(message, recorder);
+                self.compound(message, recorder);
+            }
             _ => recorder.unseen().not_understood += 1,
         }
     }
 
     fn waiting(&self) -> usize {
-        self.pending.len()
+        self.calls.len()
     }
 
-    fn end(&mut self, recorder: &mut Recorder) {
-        let mut pending: Vec<(u64, Pending)> = self.pending.drain().collect();
-        pending.sort_by_key(|(message, pending)| (pending.start, *message));
-        for (_, Pending { session, start, request, .. }) in pending {
-            let Some(action) = request.unanswered(&mut self.files, self.ends.server, recorder) else {
-                continue;
-            };
-            let user = recorder.user(self.ends.client.ip(), session, Protocol::Smb2);
-            let operation = Operation { user, start, end: None, action, outcome: Outcome::NoReply };
-            recorder.add(self.ends.server, operation);
+    fn end(&mut self, recorder: &mut Recording<'_>) {
+        for Sent { start, call: Call { tree, request } } in self.calls.take_all() {
+            let scope = &mut Smb2Scope { tree, shares: &mut self.shares, recorder };
+            let Some(action) = request.attempted(scope) else { continue };
+            let user = recorder.user(tree.session, Protocol::Smb2);
+            recorder.add(Exchange::unanswered(user, start), Performed::one(action, Outcome::NoReply));
         }
     }
 }
@@ -205,6 +202,8 @@ impl Decoder for Smb2Decoder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input::message::Ends;
+    use crate::input::recorder::Recorder;
 
     /// A message of the server: a header with this command and message id.
     fn of_server(command: u16, message: u64) -> Vec<u8> {
@@ -220,8 +219,9 @@ mod tests {
         const OPLOCK_BREAK: u16 = 18;
         const READ: u16 = 8;
         let ends = Ends { client: ([10, 0, 0, 1], 5000).into(), server: ([10, 0, 0, 2], 445).into() };
-        let mut decoder = Smb2Decoder::new(ends);
+        let mut decoder = Smb2Decoder::new();
         let mut recorder = Recorder::default();
+        let mut recorder = recorder.connection(ends);
         for (bytes, missed) in
             [(of_server(OPLOCK_BREAK, u64::MAX), 0), (of_server(0, 0), 0), (of_server(READ, 7), 1)]
         {

@@ -7,7 +7,7 @@ use sharebench_nfs::v4::open::ChangeInfo;
 use sharebench_nfs::v4::operation::Operation;
 use sharebench_nfs::xdr::{Reader, XdrError};
 
-use super::steps::Step;
+use super::step::Step;
 
 const GETXATTR: u32 = 72;
 const SETXATTR: u32 = 73;

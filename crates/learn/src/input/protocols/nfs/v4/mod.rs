@@ -3,10 +3,9 @@
 
 mod extensions;
 mod results;
+mod step;
 mod steps;
 mod walk;
-
-use std::net::SocketAddr;
 
 use sharebench_nfs::v4::bitmap::Bitmap;
 use sharebench_nfs::v4::compound::OK;
@@ -14,40 +13,39 @@ use sharebench_nfs::v4::operation::Operation;
 use sharebench_nfs::xdr::Reader;
 
 use self::results::{Facts, Results};
-pub(super) use self::steps::{Step, call};
 use self::walk::Walk;
-use super::outcome;
-use crate::input::recorder::Recorder;
-use crate::operation::{Action, Outcome};
+use super::status::outcome;
+use crate::input::performed::Exchange;
+use crate::input::recorder::Recording;
+use crate::operation::Outcome;
 
-/// What an operation was and how it ended.
-pub(super) type Done = (Action, Outcome);
+pub(super) use self::step::Step;
+pub(super) use self::steps::call;
 
-/// The operations by the call alone.
+/// Adds the operations that the call alone shows.
 pub(super) fn without_results(
     steps: &[Step],
     outcome: Outcome,
-    server: SocketAddr,
-    recorder: &mut Recorder,
-) -> Vec<Done> {
-    let mut walk = Walk::new(server);
-    walk.rest(steps, outcome, recorder);
-    walk.done()
+    exchange: Exchange,
+    recorder: &mut Recording<'_>,
+) {
+    let mut walk = Walk::new(exchange, recorder);
+    walk.rest(steps, outcome);
+    walk.finish();
 }
 
-/// The operations by call and reply. `complete` becomes false where the results end before what is needed.
+/// Adds the operations by call and reply; false where the results end before what is needed.
 pub(super) fn reply(
     steps: &[Step],
     reader: &mut Reader<'_>,
-    complete: &mut bool,
-    server: SocketAddr,
-    recorder: &mut Recorder,
-) -> Vec<Done> {
+    exchange: Exchange,
+    recorder: &mut Recording<'_>,
+) -> bool {
     let Ok(Results { status, steps: results, whole }) = results::read(reader) else {
-        *complete = false;
-        return without_results(steps, Outcome::NoReply, server, recorder);
+        without_results(steps, Outcome::NoReply, exchange, recorder);
+        return false;
     };
-    let mut walk = Walk::new(server);
+    let mut walk = Walk::new(exchange, recorder);
     let mut failed = None;
     let mut reached = 0;
     for (index, result) in results.iter().enumerate() {
@@ -62,25 +60,27 @@ pub(super) fn reply(
             Facts::Handle(handle) => Some(Some(*handle)),
             _ => results::moves(later.head.operation).then_some(None),
         });
-        walk.step(step, outcome(result.head.status), &result.facts, handle.flatten(), recorder);
+        walk.step(step, outcome(result.head.status), &result.facts, handle.flatten());
         if result.head.status != OK {
             failed = Some(outcome(result.head.status));
             break;
         }
     }
     let rest = steps.get(reached..).unwrap_or_default();
+    let mut complete = true;
     if let Some(failed) = failed {
         // What the compound was for was not reached.
         if !walk.has_operation() {
-            walk.rest(rest, failed, recorder);
+            walk.rest(rest, failed);
         }
     } else if !whole {
         // The reply ends early; its status is that of its last step, and steps before it succeeded.
         let outcome = outcome(status);
         if outcome == Outcome::Done || !walk.has_operation() {
-            walk.rest(rest, outcome, recorder);
+            walk.rest(rest, outcome);
         }
-        *complete = walk.data_was_last;
+        complete = walk.data_was_last;
     }
-    walk.done()
+    walk.finish();
+    complete
 }

@@ -14,7 +14,7 @@ use sharebench_nfs::v4::sparse::{Content, SegmentsHead};
 use sharebench_nfs::xdr::{Reader, XdrError};
 
 use super::extensions;
-use crate::input::recorder::Recorder;
+use crate::input::recorder::Recording;
 
 /// Most results that are read.
 const MAX_RESULTS: u32 = 256;
@@ -75,7 +75,7 @@ impl<'a> Description<'a> {
         }
     }
 
-    pub(super) fn note(&self, file: u32, recorder: &mut Recorder) {
+    pub(super) fn note(&self, file: u32, recorder: &mut Recording<'_>) {
         if self.directory {
             recorder.directory(file);
         }

@@ -1,23 +1,27 @@
-//! Follows a COMPOUND from file to file, and collects what it is for.
-
-use std::net::SocketAddr;
+//! Follows a COMPOUND from file to file, and records what it is for.
 
 use sharebench_nfs::v4::bitmap::Bitmap;
 
-use super::super::place::{self, Place};
-use super::Done;
-use super::results::{Description, Facts};
-use super::steps::{Create, Open, Step};
-use crate::input::recorder::Recorder;
+use super::results::{Description, Facts, Listed};
+use super::step::{Create, Open, Step};
+use crate::input::performed::{Exchange, Performed};
+use crate::input::protocols::entry::Entry;
+use crate::input::protocols::file_request::FileRequest;
+use crate::input::protocols::nfs::handles;
+use crate::input::recorder::Recording;
 use crate::operation::{Access, Action, Outcome};
 
+/// An operation and how it ended.
+type Done = (Action, Outcome);
+
 /// Follows a compound.
-pub(super) struct Walk {
-    server: SocketAddr,
+pub(super) struct Walk<'w, 'r> {
+    exchange: Exchange,
+    recorder: &'w mut Recording<'r>,
     current: Option<u32>,
     saved: Option<u32>,
-    /// What the compound is for.
-    operations: Vec<Done>,
+    /// It was for something that was recorded.
+    has_recorded: bool,
     /// In the order in which they stand for the compound if it has no other operation.
     lookup: Option<Done>,
     access: Option<Done>,
@@ -28,13 +32,14 @@ pub(super) struct Walk {
     changed: bool,
 }
 
-impl Walk {
-    pub(super) fn new(server: SocketAddr) -> Self {
+impl<'w, 'r> Walk<'w, 'r> {
+    pub(super) const fn new(exchange: Exchange, recorder: &'w mut Recording<'r>) -> Self {
         Self {
-            server,
+            exchange,
+            recorder,
             current: None,
             saved: None,
-            operations: Vec::new(),
+            has_recorded: false,
             lookup: None,
             access: None,
             attributes: None,
@@ -44,45 +49,39 @@ impl Walk {
     }
 
     pub(super) fn has_operation(&self) -> bool {
-        !self.operations.is_empty()
-            || self.lookup.as_ref().is_some_and(|(_, outcome)| *outcome != Outcome::Done)
+        self.has_recorded || self.lookup.as_ref().is_some_and(|(_, outcome)| *outcome != Outcome::Done)
     }
 
-    pub(super) fn done(self) -> Vec<Done> {
-        if self.operations.is_empty() {
-            self.lookup.or(self.access).or(self.attributes).into_iter().collect()
-        } else {
-            self.operations
+    /// The compound ends: without another operation, it was for what it looked up or queried.
+    pub(super) fn finish(self) {
+        if !self.has_recorded
+            && let Some((action, outcome)) = self.lookup.or(self.access).or(self.attributes)
+        {
+            self.recorder.add(self.exchange, Performed::one(action, outcome));
         }
     }
 
     /// Steps without results. A failed compound ends with its first operation.
-    pub(super) fn rest(&mut self, steps: &[Step], outcome: Outcome, recorder: &mut Recorder) {
+    pub(super) fn rest(&mut self, steps: &[Step], outcome: Outcome) {
         for step in steps {
-            self.step(step, outcome, &Facts::None, None, recorder);
-            if matches!(outcome, Outcome::Failed(_) | Outcome::NotFound) && !self.operations.is_empty() {
+            self.step(step, outcome, &Facts::None, None);
+            if matches!(outcome, Outcome::Failed(_) | Outcome::NotFound) && self.has_recorded {
                 break;
             }
         }
     }
 
-    fn place(&self, name: &[u8]) -> Option<Place> {
-        self.current.map(|directory| Place { directory, name: name.into() })
+    fn entry(&self, name: &[u8]) -> Option<Entry> {
+        self.current.map(|directory| Entry { directory, name: name.into() })
     }
 
-    fn known(&self, name: &[u8], recorder: &Recorder) -> Option<u32> {
-        self.place(name)?.known(self.server, recorder)
+    fn known(&self, name: &[u8]) -> Option<u32> {
+        self.entry(name)?.known(self.recorder)
     }
 
     fn add(&mut self, action: Action, outcome: Outcome) {
-        self.operations.push((action, outcome));
-    }
-
-    /// Adds an operation on the current file; one on a file that is not known is left out.
-    fn on_current(&mut self, action: impl FnOnce(u32) -> Action, outcome: Outcome) {
-        if let Some(file) = self.current {
-            self.add(action(file), outcome);
-        }
+        self.has_recorded = true;
+        self.recorder.add(self.exchange, Performed::one(action, outcome));
     }
 
     fn go(&mut self, file: Option<u32>) {
@@ -90,92 +89,64 @@ impl Walk {
         self.changed = false;
     }
 
-    pub(super) fn step(
-        &mut self,
-        step: &Step,
-        outcome: Outcome,
-        facts: &Facts<'_>,
-        handle: Option<&[u8]>,
-        recorder: &mut Recorder,
-    ) {
+    pub(super) fn step(&mut self, step: &Step, outcome: Outcome, facts: &Facts<'_>, handle: Option<&[u8]>) {
         let done = outcome == Outcome::Done;
-        self.data_was_last = matches!(step, Step::Read { .. });
+        self.data_was_last = matches!(step, Step::OnCurrent(FileRequest::Read { .. }));
         match step {
             Step::Put(file) => self.go(Some(*file)),
             // Exports differ by their handles; the root has none in the call.
-            Step::PutRoot => self.go(Some(recorder.file(self.server, b"R"))),
+            Step::PutRoot => {
+                let root = self.recorder.file(b"R");
+                self.go(Some(root));
+            }
             Step::Save => self.saved = self.current,
             Step::Restore => self.go(self.saved),
-            Step::LookupParent => self.go(handle.map(|handle| place::file(handle, self.server, recorder))),
+            Step::LookupParent => {
+                let parent = handle.map(|handle| handles::file(handle, self.recorder));
+                self.go(parent);
+            }
             Step::GetHandle => {
                 if self.current.is_none()
                     && let Facts::Handle(handle) = facts
                 {
-                    self.current = Some(place::file(handle, self.server, recorder));
+                    self.current = Some(handles::file(handle, self.recorder));
                 }
             }
             Step::Lookup(name) => {
-                let file = self.named(name, outcome, handle, recorder);
+                let file = self.named(name, outcome, handle);
                 self.lookup = Some((Action::Lookup { file }, outcome));
                 if done {
                     self.go(file);
                 }
             }
             Step::GetAttributes(bits) => {
-                self.note(facts, recorder);
+                self.note(facts);
                 self.attributes = Some((get_attributes(*bits, self.current), outcome));
             }
             Step::Access => self.access = Some((Action::Other("ACCESS"), outcome)),
-            Step::Open(open) => self.open(open, outcome, facts, handle, recorder),
-            Step::Close => self.on_current(|file| Action::Close { file }, outcome),
-            &Step::Read { offset, asked } => {
-                let bytes = match facts {
-                    Facts::Bytes(bytes) => (*bytes).min(asked),
-                    _ => bytes_without_count(asked, outcome),
-                };
-                self.on_current(|file| Action::Read { file, offset, asked, bytes }, outcome);
-            }
-            &Step::Write { offset, bytes: asked, stable } => {
-                let bytes = match facts {
-                    Facts::Bytes(bytes) => (*bytes).min(asked),
-                    _ => asked,
-                };
-                self.change(outcome, recorder);
-                self.on_current(|file| Action::Write { file, offset, bytes, stable }, outcome);
-            }
-            Step::Flush => self.on_current(|file| Action::Flush { file }, outcome),
-            Step::SetAttributes(Some(size)) => {
-                let size = *size;
-                self.change(outcome, recorder);
-                self.on_current(|file| Action::SetSize { file, size }, outcome);
-            }
-            Step::SetAttributes(None) => self.on_current(|file| Action::SetAttributes { file }, outcome),
-            Step::List { first } => self.list(*first, outcome, facts, recorder),
-            Step::Create { name, directory } => self.create(name, *directory, outcome, handle, recorder),
+            Step::Open(open) => self.open(open, outcome, facts, handle),
+            &Step::OnCurrent(request) => self.on_current(request, outcome, facts),
+            Step::Create { name, directory } => self.create(name, *directory, outcome, handle),
             Step::Remove(name) => {
-                let file = self.known(name, recorder);
+                let file = self.known(name);
                 if matches!(outcome, Outcome::Done | Outcome::NotFound)
-                    && let Some(place) = self.place(name)
+                    && let Some(entry) = self.entry(name)
                 {
-                    place.forget(self.server, recorder);
+                    entry.forget(self.recorder);
                 }
                 self.add(Action::Remove { file }, outcome);
             }
-            Step::Rename { from, to } => self.rename(from, to, outcome, recorder),
+            Step::Rename { from, to } => self.rename(from, to, outcome),
             Step::Link(name) => {
-                if done && let (Some(file), Some(place)) = (self.saved, self.place(name)) {
-                    place.means(file, self.server, recorder);
+                if done && let (Some(file), Some(entry)) = (self.saved, self.entry(name)) {
+                    entry.means(file, self.recorder);
                 }
                 self.add(Action::Other("LINK"), outcome);
-            }
-            Step::Lock { release } => {
-                let release = *release;
-                self.on_current(|file| Action::Lock { file, release }, outcome);
             }
             Step::Connect => self.add(Action::Connect, outcome),
             Step::Other(name) => {
                 if matches!(*name, "ALLOCATE" | "DEALLOCATE" | "CLONE" | "COPY" | "WRITE_SAME") {
-                    self.change(outcome, recorder);
+                    self.change(outcome);
                 }
                 self.add(Action::Other(name), outcome);
             }
@@ -184,36 +155,23 @@ impl Walk {
     }
 
     /// The file of a name: by its handle, or by what the name meant before.
-    fn named(
-        &self,
-        name: &[u8],
-        outcome: Outcome,
-        handle: Option<&[u8]>,
-        recorder: &mut Recorder,
-    ) -> Option<u32> {
-        let place = self.place(name);
-        match (outcome, place, handle) {
-            (Outcome::Done, Some(place), handle) => Some(place.file(handle, self.server, recorder)),
-            (Outcome::Done, None, Some(handle)) => Some(place::file(handle, self.server, recorder)),
-            (Outcome::NotFound, Some(place), _) => {
-                let file = place.known(self.server, recorder);
-                place.forget(self.server, recorder);
+    fn named(&mut self, name: &[u8], outcome: Outcome, handle: Option<&[u8]>) -> Option<u32> {
+        let entry = self.entry(name);
+        match (outcome, entry, handle) {
+            (Outcome::Done, Some(entry), handle) => Some(handles::named(&entry, handle, self.recorder)),
+            (Outcome::Done, None, Some(handle)) => Some(handles::file(handle, self.recorder)),
+            (Outcome::NotFound, Some(entry), _) => {
+                let file = entry.known(self.recorder);
+                entry.forget(self.recorder);
                 file
             }
-            (_, place, _) => place?.known(self.server, recorder),
+            (_, entry, _) => entry?.known(self.recorder),
         }
     }
 
-    fn open(
-        &mut self,
-        open: &Open,
-        outcome: Outcome,
-        facts: &Facts<'_>,
-        handle: Option<&[u8]>,
-        recorder: &mut Recorder,
-    ) {
+    fn open(&mut self, open: &Open, outcome: Outcome, facts: &Facts<'_>, handle: Option<&[u8]>) {
         let file = match &open.name {
-            Some(name) => self.named(name, outcome, handle, recorder),
+            Some(name) => self.named(name, outcome, handle),
             None => self.current,
         };
         // An UNCHECKED open that makes a file changes its directory.
@@ -229,23 +187,16 @@ impl Walk {
         if outcome == Outcome::Done {
             self.go(file);
             if made && let Some(file) = file {
-                recorder.created(file);
+                self.recorder.created(file);
             } else if emptied {
-                self.change(outcome, recorder);
+                self.change(outcome);
             }
             self.changed = made || emptied;
         }
     }
 
-    fn create(
-        &mut self,
-        name: &[u8],
-        directory: bool,
-        outcome: Outcome,
-        handle: Option<&[u8]>,
-        recorder: &mut Recorder,
-    ) {
-        let file = self.named(name, outcome, handle, recorder);
+    fn create(&mut self, name: &[u8], directory: bool, outcome: Outcome, handle: Option<&[u8]>) {
+        let file = self.named(name, outcome, handle);
         let action =
             if directory { Action::MakeDirectory { directory: file } } else { Action::Other("CREATE") };
         self.add(action, outcome);
@@ -253,61 +204,78 @@ impl Walk {
             self.go(file);
             self.changed = true;
             if let Some(file) = file {
-                recorder.created(file);
+                self.recorder.created(file);
                 if directory {
-                    recorder.directory(file);
+                    self.recorder.directory(file);
                 }
             }
         }
     }
 
-    fn rename(&mut self, from: &[u8], to: &[u8], outcome: Outcome, recorder: &mut Recorder) {
+    fn rename(&mut self, from: &[u8], to: &[u8], outcome: Outcome) {
         // The saved file is the directory of the old name, the current one that of the new name.
-        let from = self.saved.map(|directory| Place { directory, name: from.into() });
-        let to = self.place(to);
-        let file = from.as_ref().and_then(|from| from.known(self.server, recorder));
-        let mut replaced = to.as_ref().and_then(|to| to.known(self.server, recorder));
+        let from = self.saved.map(|directory| Entry { directory, name: from.into() });
+        let to = self.entry(to);
+        let file = from.as_ref().and_then(|from| from.known(self.recorder));
+        let mut replaced = to.as_ref().and_then(|to| to.known(self.recorder));
         if outcome == Outcome::Done
             && let (Some(from), Some(to)) = (&from, &to)
         {
-            replaced = from.rename(to, self.server, recorder);
+            replaced = from.rename(to, self.recorder);
         }
         self.add(Action::Rename { file, replaced }, outcome);
     }
 
-    fn list(&mut self, first: bool, outcome: Outcome, facts: &Facts<'_>, recorder: &mut Recorder) {
-        let Some(directory) = self.current else {
-            return;
+    /// Adds a request on the current file; one on a file that is not known is left out.
+    fn on_current(&mut self, request: FileRequest, outcome: Outcome, facts: &Facts<'_>) {
+        let Some(file) = self.current else { return };
+        if request.changes_size() {
+            self.change(outcome);
+        }
+        let has_failed = matches!(outcome, Outcome::NotFound | Outcome::Failed(_));
+        let action = match (request, facts) {
+            (FileRequest::Read { asked, .. }, Facts::Bytes(bytes)) => {
+                request.answered(file, Some((*bytes).min(asked)))
+            }
+            (FileRequest::Read { .. }, _) if has_failed => request.answered(file, Some(0)),
+            (FileRequest::Write { offset, bytes: asked, stable }, Facts::Bytes(bytes)) => {
+                Action::Write { file, offset, bytes: (*bytes).min(asked), stable }
+            }
+            (FileRequest::List { .. }, Facts::Entries(entries)) => {
+                self.listed(file, entries);
+                request.answered(file, Some(entries.len() as u32))
+            }
+            _ => request.action(file),
         };
-        let mut count = 0;
-        if let Facts::Entries(entries) = facts {
-            recorder.directory(directory);
-            count = entries.len() as u32;
-            for entry in entries {
-                if let Some(handle) = entry.description.handle {
-                    let place = Place { directory, name: entry.name.into() };
-                    let file = place.file(Some(handle), self.server, recorder);
-                    entry.description.note(file, recorder);
-                }
+        self.add(action, outcome);
+    }
+
+    /// Notes the entries of a directory.
+    fn listed(&mut self, directory: u32, entries: &[Listed<'_>]) {
+        self.recorder.directory(directory);
+        for entry in entries {
+            if let Some(handle) = entry.description.handle {
+                let named = Entry { directory, name: entry.name.into() };
+                let file = handles::named(&named, Some(handle), self.recorder);
+                entry.description.note(file, self.recorder);
             }
         }
-        self.add(Action::List { directory, entries: count, first }, outcome);
     }
 
     /// The current file's size may be another from here on.
-    fn change(&mut self, outcome: Outcome, recorder: &mut Recorder) {
+    fn change(&mut self, outcome: Outcome) {
         if let Some(file) = self.current
             && matches!(outcome, Outcome::Done | Outcome::NoReply)
         {
-            recorder.changed(file);
+            self.recorder.changed(file);
             self.changed = true;
         }
     }
 
-    fn note(&self, facts: &Facts<'_>, recorder: &mut Recorder) {
+    fn note(&mut self, facts: &Facts<'_>) {
         if let (Facts::Described(description), Some(file)) = (facts, self.current) {
             let size = description.size.filter(|_| !self.changed);
-            Description { size, ..*description }.note(file, recorder);
+            Description { size, ..*description }.note(file, self.recorder);
         }
     }
 }
@@ -323,13 +291,5 @@ fn get_attributes(wanted: Bitmap, file: Option<u32>) -> Action {
         Action::Stat { file }
     } else {
         Action::Other("GETATTR")
-    }
-}
-
-/// Bytes that a READ delivered whose reply does not say.
-fn bytes_without_count(asked: u32, outcome: Outcome) -> u32 {
-    match outcome {
-        Outcome::Done | Outcome::NoReply => asked,
-        Outcome::NotFound | Outcome::Failed(_) => 0,
     }
 }

@@ -1,6 +1,8 @@
 //! Whole conversations of SMB 1.
 
+use super::super::numbers::{Smb1Scope, Tid};
 use super::*;
+use crate::input::protocols::smb::shares::Shares;
 use crate::operation::Access;
 use crate::operation::Outcome::{Done, Failed, NotFound};
 use crate::operation::Protocol;
@@ -119,11 +121,14 @@ fn names_in_unicode_and_in_oem_bytes_are_the_same_files() {
 
 #[test]
 fn names_are_those_of_smb_2() {
-    let mut files = super::super::files::Files::new(ends(40_000));
-    files.connect(1, "\\\\SERVER\\Share");
+    let mut shares = Shares::new();
+    shares.connect(Tid(1), "\\\\SERVER\\Share");
+    let mut recorder = Recorder::default();
+    let recorder = &mut recorder.connection(ends(40_000));
+    let scope = Smb1Scope { tree: Tid(1), shares: &mut shares, recorder };
     let name = super::super::names::within_share("\\Docs\\Report.TXT");
-    // What `Files::path` of SMB 2 makes of its names, which have no separator at their ends.
-    assert_eq!(files.path(1, &name), b"share\\docs\\report.txt");
+    // Those of SMB 2 have no separator at their ends.
+    assert_eq!(scope.path(&name), b"share\\docs\\report.txt");
     // Separators of POSIX names.
     assert_eq!(super::super::names::within_share("/docs/"), "docs");
 }

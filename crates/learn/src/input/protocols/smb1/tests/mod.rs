@@ -4,7 +4,8 @@ mod commands;
 mod conversations;
 mod hostile;
 
-use crate::input::protocols::{Ends, Message, Side, Transport};
+use crate::input::message::{Ends, Message, Side};
+use crate::input::protocols::Transport;
 use crate::input::recorder::Recorder;
 use crate::operation::{Action, Observed, Outcome};
 
@@ -37,7 +38,8 @@ fn ends(port: u16) -> Ends {
 
 /// Decodes the messages of a connection, one each microsecond.
 fn decode_into(samples: &[Sample], ends: Ends, recorder: &mut Recorder) {
-    let Some(mut decoder) = Transport::Stream.decoder(&samples[0].2, ends) else { return };
+    let Some(mut decoder) = Transport::Stream.decoder(&samples[0].2) else { return };
+    let recorder = &mut recorder.connection(ends);
     for (number, (side, len, head)) in samples.iter().enumerate() {
         let start = number as u64 * 1000;
         decoder.message(&Message { side: *side, start, end: start + 10, len: *len, head }, recorder);
