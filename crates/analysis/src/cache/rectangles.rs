@@ -1,6 +1,7 @@
 //! Cache shares on the grid of a section: the largest rectangle of cells with a share in a range.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use sharebench_model::Value;
 use sharebench_model::units::counted;
@@ -8,8 +9,17 @@ use sharebench_model::units::counted;
 use crate::types::span::{place_words, spans_of};
 use crate::types::{CacheShares, Section};
 
-/// How many cells a rectangle has, its rows and its columns, ends excluded.
-type Block = (usize, (usize, usize), (usize, usize));
+/// A rectangle of cells.
+struct Block {
+    rows: Range<usize>,
+    columns: Range<usize>,
+}
+
+impl Block {
+    fn area(&self) -> usize {
+        self.rows.len() * self.columns.len()
+    }
+}
 
 /// Shares on the grid of a section's two axes; none where nothing is known.
 pub(crate) struct Shares {
@@ -49,9 +59,14 @@ impl Shares {
 
     /// `what` of the largest rectangle of cells in `from..to`, and how many others there are; none without any.
     pub(crate) fn part(&self, section: &Section, from: f64, to: f64, what: &str) -> Option<String> {
-        let (n, rows, columns) = self.largest(from, to)?;
-        let spans =
-            spans_of(&section.axes, [(self.rows.as_slice(), rows), (self.columns.as_slice(), columns)]);
+        let (n, Block { rows, columns }) = self.largest(from, to)?;
+        let spans = spans_of(
+            &section.axes,
+            [
+                (self.rows.as_slice(), (rows.start, rows.end)),
+                (self.columns.as_slice(), (columns.start, columns.end)),
+            ],
+        );
         let elsewhere = match self.count(from, to) - n {
             0 => String::new(),
             more => format!(" and {} elsewhere", counted(more, "cell")),
@@ -61,23 +76,25 @@ impl Shares {
         Some(format!("{what} {place}{elsewhere}"))
     }
 
-    /// The rectangle of most cells that all lie in `from..to`.
-    fn largest(&self, from: f64, to: f64) -> Option<Block> {
+    /// The rectangle of most cells that all lie in `from..to`, with their number.
+    fn largest(&self, from: f64, to: f64) -> Option<(usize, Block)> {
         let known = self.sums(|_| true);
         let inside = self.sums(|share| from <= share && share < to);
-        let spans = |len: usize| (0..len).flat_map(move |low| (low + 1..=len).map(move |high| (low, high)));
-        let mut best: Option<Block> = None;
+        let spans = |len: usize| (0..len).flat_map(move |low| (low + 1..=len).map(move |high| low..high));
+        let mut best: Option<(usize, Block)> = None;
         for rows in spans(self.rows.len()) {
             for columns in spans(self.columns.len()) {
-                let n = self.within(&inside, rows, columns);
-                if n == 0 || n != self.within(&known, rows, columns) {
+                let block = Block { rows: rows.clone(), columns };
+                let n = self.within(&inside, &block);
+                if n == 0 || n != self.within(&known, &block) {
                     continue;
                 }
                 // Of equal counts the smallest, which is the tightest around its cells.
-                let better =
-                    best.is_none_or(|(most, r, c)| n > most || n == most && area(rows, columns) < area(r, c));
+                let better = best
+                    .as_ref()
+                    .is_none_or(|(most, best)| n > *most || n == *most && block.area() < best.area());
                 if better {
-                    best = Some((n, rows, columns));
+                    best = Some((n, block));
                 }
             }
         }
@@ -99,12 +116,10 @@ impl Shares {
         sums
     }
 
-    fn within(&self, sums: &[usize], rows: (usize, usize), columns: (usize, usize)) -> usize {
+    fn within(&self, sums: &[usize], Block { rows, columns }: &Block) -> usize {
         let at = |row: usize, column: usize| sums[row * (self.columns.len() + 1) + column];
-        at(rows.1, columns.1) + at(rows.0, columns.0) - at(rows.0, columns.1) - at(rows.1, columns.0)
+        at(rows.end, columns.end) + at(rows.start, columns.start)
+            - at(rows.start, columns.end)
+            - at(rows.end, columns.start)
     }
-}
-
-fn area(rows: (usize, usize), columns: (usize, usize)) -> usize {
-    (rows.1 - rows.0) * (columns.1 - columns.0)
 }

@@ -4,7 +4,7 @@ use sharebench_model::units::percent;
 use sharebench_model::{StepResult, WhileProbed};
 use sharebench_stats::{Attribution, AttributionError, attribute_times};
 
-use crate::types::{CacheShares, CountedBytes, Grade, StorageEvidence};
+use crate::types::{CacheShares, CountedBytes, Grade, StorageEvidence, TimedPasses};
 
 /// Largest difference of counters and probes that is no disagreement, unless two standard errors are more.
 const AGREEMENT: f64 = 0.10;
@@ -69,7 +69,8 @@ pub(crate) fn storage_per_byte(counted: WhileProbed) -> Option<f64> {
 
 /// Corrects for passes that began with an emptied server cache. Probes estimate the share of storage while the workload
 /// continues; the passes after an emptied cache came from storage entirely.
-pub(crate) fn after_cold(found: Attribution, (passes, emptied): (u64, u64)) -> Attribution {
+pub(crate) fn after_cold(found: Attribution, passes: TimedPasses) -> Attribution {
+    let TimedPasses { all: passes, emptied } = passes;
     if passes == 0 {
         return found;
     }
@@ -81,7 +82,7 @@ pub(crate) fn after_cold(found: Attribution, (passes, emptied): (u64, u64)) -> A
 fn confirmed(
     found: Attribution,
     steps: &[&StepResult],
-    passes: (u64, u64),
+    passes: TimedPasses,
 ) -> Result<Attribution, AttributionError> {
     // The repetition with the probes speaks for all of them: they do the same work over the same path.
     if !steps.iter().any(|step| step.measure.server.own_times_comparable) {
@@ -107,11 +108,13 @@ pub(crate) struct ServerEvidence {
 impl ServerEvidence {
     pub fn of(steps: &[&StepResult]) -> Self {
         let seen = || steps.iter().map(|step| &step.measure.server);
-        let passes = steps.iter().map(|step| step.measure.passes).sum();
-        let emptied = seen().map(|server| server.cold_passes).sum();
+        let passes = TimedPasses {
+            all: steps.iter().map(|step| step.measure.passes).sum(),
+            emptied: seen().map(|server| server.cold_passes).sum(),
+        };
         let probes = seen().any(|server| !server.probes.ahead.is_empty()).then(|| {
             let found = attribute_times(&seen().map(|server| &server.probes))?;
-            confirmed(found, steps, (passes, emptied))
+            confirmed(found, steps, passes)
         });
         // The sum is meaningful only if every repetition was counted.
         let storage = seen().map(|server| server.storage_read).sum();
@@ -120,8 +123,7 @@ impl ServerEvidence {
             storage_read: sum.storage_read + more.storage_read,
         };
         let while_probed = seen().filter_map(|server| server.while_probed).reduce(add);
-        let counted =
-            CountedBytes { storage, while_probed, passes: (passes, emptied), ..CountedBytes::default() };
+        let counted = CountedBytes { storage, while_probed, passes, ..CountedBytes::default() };
         Self { probes, counted, without: seen().find_map(|server| server.without_probes.clone()) }
     }
 
@@ -169,10 +171,13 @@ mod tests {
 
     #[test]
     fn passes_that_began_with_an_emptied_cache_came_from_storage() {
-        let mixed = after_cold(found(0.2, 0.04), (8, 2));
+        let mixed = after_cold(found(0.2, 0.04), TimedPasses { all: 8, emptied: 2 });
         assert!((mixed.storage - 0.4).abs() < 1e-12 && (mixed.error - 0.03).abs() < 1e-12, "{mixed:?}");
-        assert!((after_cold(mixed, (3, 3)).storage - 1.0).abs() < 1e-12, "every pass was the first");
-        assert_eq!(after_cold(mixed, (0, 0)), mixed);
+        assert!(
+            (after_cold(mixed, TimedPasses { all: 3, emptied: 3 }).storage - 1.0).abs() < 1e-12,
+            "every pass was the first"
+        );
+        assert_eq!(after_cold(mixed, TimedPasses { all: 0, emptied: 0 }), mixed);
     }
 
     #[test]

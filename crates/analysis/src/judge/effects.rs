@@ -19,7 +19,7 @@ pub(crate) type Change = (String, String, String);
 /// Ratios of one setting's change: per cell, of each pair of systems.
 pub(crate) type Cells<'a> = BTreeMap<&'a Coordinates, Vec<f64>>;
 
-pub(crate) fn is_repeated(comparisons: &[Comparison], (from, to): (usize, usize)) -> bool {
+pub(crate) fn is_repeated(comparisons: &[Comparison], from: usize, to: usize) -> bool {
     comparisons.iter().any(|comparison| {
         let this = [(from, to), (to, from)].contains(&(comparison.a, comparison.b));
         this && comparison.sections.iter().flatten().any(|summary| summary.pairing != Pairing::SingleRun)

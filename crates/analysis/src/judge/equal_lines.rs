@@ -114,7 +114,7 @@ impl Step {
     }
 
     /// Probability that a second measurement of the same thing gives the same number.
-    fn by_chance(&self, (rate, time_ns): (f64, f64)) -> f64 {
+    fn by_chance(&self, rate: f64, time_ns: f64) -> f64 {
         (self.printed / rate).max(self.tick / time_ns).min(SCATTER) / SCATTER
     }
 }
@@ -141,7 +141,7 @@ fn equal(
         cells += 1;
         // Numbers that repeat within the line, such as those of a limit, are known already.
         if different.insert(one.0.to_bits()) {
-            chance *= step.by_chance(one).max(usual);
+            chance *= step.by_chance(one.0, one.1).max(usual);
         }
     }
     (different.len() >= FEWEST && chance < BY_CHANCE).then_some(cells)

@@ -106,16 +106,14 @@ fn longer(summary: &Summary, tolerance: f64) -> Option<f64> {
 }
 
 /// Sharpness, shares of cells with stalls, with warnings, and missing, from which the confidence is moderate, and low.
-const SHARPNESS: (f64, f64) = (0.1, 0.5);
-const STALLS: (f64, f64) = (0.1, 0.5);
-const WARNINGS: (f64, f64) = (0.1, 0.5);
-const MISSING: (f64, f64) = (0.1, 0.5);
+const MODERATE_ABOVE: f64 = 0.1;
+const LOW_ABOVE: f64 = 0.5;
 
 /// The confidence that a share allows.
-fn graded(share: f64, limits: (f64, f64)) -> Option<Confidence> {
+fn graded(share: f64) -> Option<Confidence> {
     match share {
-        share if share > limits.1 => Some(Confidence::Low),
-        share if share > limits.0 => Some(Confidence::Moderate),
+        share if share > LOW_ABOVE => Some(Confidence::Low),
+        share if share > MODERATE_ABOVE => Some(Confidence::Moderate),
         _ => None,
     }
 }
@@ -196,9 +194,9 @@ impl Evidence<'_> {
         let few = repetitions < FULL_REPETITIONS;
         object(ObjectionKind::FewRepetitions, Some(repetitions as f64), moderate(few));
         let sharpness = sharpness.unwrap_or(f64::INFINITY);
-        object(ObjectionKind::Sharpness, Some(sharpness), graded(sharpness, SHARPNESS));
+        object(ObjectionKind::Sharpness, Some(sharpness), graded(sharpness));
         let warnings = self.warnings();
-        object(ObjectionKind::Warnings, Some(warnings), graded(warnings, WARNINGS));
+        object(ObjectionKind::Warnings, Some(warnings), graded(warnings));
         let of_all = |cells: usize| cells as f64 / self.rows().count().max(1) as f64;
         let share = of_all(summary.cells);
         let only_cached = summary.cached.is_some_and(|cached| cached.all_cells.is_none());
@@ -209,10 +207,10 @@ impl Evidence<'_> {
         } else {
             (ObjectionKind::MissingCells, share)
         };
-        object(kind, Some(value), graded(1.0 - share, MISSING));
+        object(kind, Some(value), graded(1.0 - share));
         object(ObjectionKind::ClientCache, None, moderate(only_cached));
         let stalled = summary.stalled.map_or(0, |stalled| stalled.cells) as f64 / summary.cells.max(1) as f64;
-        object(ObjectionKind::Stalls, Some(stalled), graded(stalled, STALLS));
+        object(ObjectionKind::Stalls, Some(stalled), graded(stalled));
         let contradicted = (self.contradictions > 0).then_some(Confidence::Low);
         object(ObjectionKind::Contradictions, Some(self.contradictions as f64), contradicted);
         let imported = self.runs().iter().any(|run| run.header.is_imported());

@@ -108,14 +108,17 @@ fn at_objective(steps: &LoadSteps<'_>, by_rate: bool, limits: &[ResponseLimit]) 
     let mut always = 0;
     let mut never = 0;
     for repetition in &all {
-        let series: Vec<(u64, &StepResult)> =
-            steps.by_load.iter().filter_map(|(load, steps)| Some((*load, *steps.get(repetition)?))).collect();
-        let missed = series.iter().position(|(_, step)| !is_kept(step));
+        let loaded = steps
+            .by_load
+            .iter()
+            .filter_map(|(load, steps)| steps.get(repetition).map(|step| LoadedStep { load: *load, step }));
+        let series: Vec<LoadedStep<'_>> = loaded.collect();
+        let missed = series.iter().position(|LoadedStep { step, .. }| !is_kept(step));
         match missed {
             None => always += 1,
             Some(0) => never += 1,
             Some(missed) => {
-                by_repetition.insert(*repetition, crossing(series[missed - 1], series[missed], limits));
+                by_repetition.insert(*repetition, crossing(&series[missed - 1], &series[missed], limits));
             }
         }
     }
@@ -144,22 +147,25 @@ fn is_kept(step: &StepResult) -> bool {
     step.measure.load.objective.as_ref().is_some_and(|objective| objective.kept)
 }
 
+/// A step of one repetition with its load.
+struct LoadedStep<'a> {
+    load: u64,
+    step: &'a StepResult,
+}
+
 /// The load between two steps at which the response time reaches its limit, by straight lines through the logarithms of
 /// the times; the step that meets the objective where something else misses it.
-fn crossing(
-    (kept, before): (u64, &StepResult),
-    (missed, after): (u64, &StepResult),
-    limits: &[ResponseLimit],
-) -> f64 {
+fn crossing(kept: &LoadedStep<'_>, missed: &LoadedStep<'_>, limits: &[ResponseLimit]) -> f64 {
     let time = |step: &StepResult, limit: &ResponseLimit| match limit.quantile {
         Some(quantile) => step.measure.response.quantile(quantile) as f64,
         None => step.measure.response.mean(),
     };
     let at = |limit: &ResponseLimit| {
-        let low = time(before, limit).max(1.0).ln();
-        let high = time(after, limit).max(1.0).ln();
+        let low = time(kept.step, limit).max(1.0).ln();
+        let high = time(missed.step, limit).max(1.0).ln();
         let share = ((limit.ns.ln() - low) / (high - low)).clamp(0.0, 1.0);
-        (high > limit.ns.ln() && high > low).then_some(kept as f64 + share * (missed - kept) as f64)
+        (high > limit.ns.ln() && high > low)
+            .then_some(kept.load as f64 + share * (missed.load - kept.load) as f64)
     };
-    limits.iter().filter_map(at).reduce(f64::min).unwrap_or(kept as f64)
+    limits.iter().filter_map(at).reduce(f64::min).unwrap_or(kept.load as f64)
 }

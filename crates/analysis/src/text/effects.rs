@@ -34,7 +34,9 @@ pub(crate) fn sentences(stages: &Stages<'_>) -> Vec<Sentence> {
     let mut found = Vec::new();
     for ((name, from, to), pairs) in isolated {
         // One pair that was repeated has its comparison, with intervals.
-        if pairs.len() == 1 && is_repeated(&stages.judged.comparisons, pairs[0]) {
+        if let [(from, to)] = pairs[..]
+            && is_repeated(&stages.judged.comparisons, from, to)
+        {
             continue;
         }
         let words = format!("{name} {to} instead of {from}");

@@ -184,7 +184,7 @@ fn times(comparison: &LoadComparison, a: &str, b: &str) -> Option<(Tone, String)
     }
     let resolved = if better.is_empty() { worse } else { better };
     let Some(most) = largest(&resolved) else {
-        return Some(on_average(comparison, mean, (a, b), &basis));
+        return Some(on_average(comparison, mean, a, b, &basis));
     };
     if steps.len() == 1 {
         return Some((Tone::Difference, format!("{} ({basis})", at(most))));
@@ -225,12 +225,7 @@ fn hidden(steps: &[&LoadStepRatio]) -> Option<f64> {
 }
 
 /// No single step differs: the mean, and what a step may hide.
-fn on_average(
-    comparison: &LoadComparison,
-    mean: &Estimate,
-    (a, b): (&str, &str),
-    basis: &str,
-) -> (Tone, String) {
+fn on_average(comparison: &LoadComparison, mean: &Estimate, a: &str, b: &str, basis: &str) -> (Tone, String) {
     let over = counted(comparison.steps.len(), "step");
     let claim = match comparison.verdict {
         RatioVerdict::AboutTheSame => {

@@ -100,6 +100,15 @@ impl CacheShares {
     }
 }
 
+/// Timed passes of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TimedPasses {
+    /// All.
+    pub all: u64,
+    /// Those that began with an emptied cache of the server.
+    pub emptied: u64,
+}
+
 /// Bytes of one cell's windows, file data only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CountedBytes {
@@ -114,5 +123,5 @@ pub struct CountedBytes {
     /// What the workload and the storage read afterwards, while probes were made.
     pub while_probed: Option<WhileProbed>,
     /// Passes, and how many of them began with the server's cache emptied.
-    pub passes: (u64, u64),
+    pub passes: TimedPasses,
 }

@@ -37,7 +37,7 @@ mod wire_traffic;
 pub use access::{Access, Buffering};
 pub use analysis::{Analysis, LeftOut, Method, Unaligned, Unmatched};
 pub use cache_curve::CacheCurve;
-pub use cache_shares::{CacheShares, CountedBytes, Grade, ShareRange};
+pub use cache_shares::{CacheShares, CountedBytes, Grade, ShareRange, TimedPasses};
 pub use comparison::{Comparison, Overall};
 pub use conditions::{Condition, ConditionValue, UnlikeCondition};
 pub use differences::{Differences, DifferingPart, PartEvidence, Scanned, SingleRunBreak, SingleRunRegion};

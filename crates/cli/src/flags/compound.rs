@@ -61,7 +61,7 @@ fn with_compound(url: &str, value: Compound) -> Result<String, Failure> {
         let reason = "only nfs:// with vers=4.1 or vers=4.2 has calls of several operations";
         return Err(Failure::usage(format!("{FLAG} with '{url}': {reason}")));
     }
-    with_option(FLAG, (url, &parsed), OPTION, value)
+    with_option(FLAG, url, &parsed, OPTION, value)
 }
 
 #[cfg(test)]

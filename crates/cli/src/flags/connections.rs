@@ -45,7 +45,7 @@ fn with_connections(url: &str, number: u32) -> Result<String, Failure> {
         let reason = "only targets over a protocol have connections: smb://, nfs:// and ncp://";
         return Err(Failure::usage(format!("{FLAG} with '{url}': {reason}")));
     };
-    with_option(FLAG, (url, &parsed), option, number)
+    with_option(FLAG, url, &parsed, option, number)
 }
 
 #[cfg(test)]

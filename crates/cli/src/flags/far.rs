@@ -43,7 +43,7 @@ fn at(url: &str, distance: Distance) -> Result<String, Failure> {
             "a distance can be simulated for targets over a protocol only: smb://, nfs:// and ncp://";
         return Err(Failure::usage(format!("--far with '{url}': {reason}")));
     }
-    with_option("--far", (url, &parsed), FAR_OPTION, distance)
+    with_option("--far", url, &parsed, FAR_OPTION, distance)
 }
 
 #[cfg(test)]

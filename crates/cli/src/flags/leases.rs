@@ -70,7 +70,7 @@ fn with_lease(url: &str, lease: Lease) -> Result<String, Failure> {
     if parsed.scheme != "smb" {
         return Err(Failure::usage(format!("{FLAG} with '{url}': only smb:// has leases")));
     }
-    with_option(FLAG, (url, &parsed), OPTION, lease)
+    with_option(FLAG, url, &parsed, OPTION, lease)
 }
 
 #[cfg(test)]

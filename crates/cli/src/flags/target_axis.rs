@@ -28,7 +28,8 @@ pub fn each<T: Copy + PartialEq + Display>(
 /// percent-encoded names. The default is written too, because the axis has to show it.
 pub fn with_option(
     flag: &str,
-    (url, parsed): (&str, &TargetUrl),
+    url: &str,
+    parsed: &TargetUrl,
     option: &str,
     value: impl Display,
 ) -> Result<String, Failure> {

@@ -147,11 +147,10 @@ fn nightly_runs() -> [StoredRun; 2] {
 }
 
 /// What a command that measures prints at the end on a terminal: the result, where it is, and the next command.
-fn screen(run: &StoredRun, analysis: &Analysis, report: Option<&Path>, terminal: (usize, usize)) -> String {
+fn screen(run: &StoredRun, analysis: &Analysis, report: Option<&Path>, width: usize, rows: usize) -> String {
     let of_demo =
         SummaryWords { cause: Some(|difference| cause_on(2, difference)), ..summary_words(&demo_plan()) };
     let words = if report.is_some() { of_demo } else { SummaryWords::default() };
-    let (width, rows) = terminal;
     let steps = run.steps.len();
     let store = Path::new("sharebench.db");
     let finished = FinishedRun { id: run.id, complete: true, steps, store, report, words };
@@ -161,9 +160,8 @@ fn screen(run: &StoredRun, analysis: &Analysis, report: Option<&Path>, terminal:
 /// Compares the screen at the end of a run, and what `show` prints of it.
 fn check_run(name: &str, run: &StoredRun, report: Option<&Path>) {
     let analysed = analysis(vec![run.clone()]);
-    for terminal in TERMINALS {
-        let (width, _) = terminal;
-        let result = screen(run, &analysed, report, terminal);
+    for (width, rows) in TERMINALS {
+        let result = screen(run, &analysed, report, width, rows);
         assert_fits(name, width, &result);
         check(&format!("{name}_result"), width, &result);
         let shown = render(&analysed, Format::Text, style(width)).unwrap_or_else(|error| panic!("{error}"));

@@ -295,11 +295,20 @@ pub fn put_text(text: &str, start: usize, out: &mut Vec<u8>) {
     0u16.put(out);
 }
 
+/// Bytes of a message that contain text, and where they start in the message.
+#[derive(Debug, Clone, Copy)]
+pub struct TextBytes<'a> {
+    /// The bytes.
+    pub bytes: &'a [u8],
+    /// Their offset from the start of the message.
+    pub start: usize,
+}
+
 /// Takes text that ends with NUL or with the bytes from `at` on, and returns where the bytes after it start. UTF-16 text starts at
 /// an even offset from the start of the message; other text is ASCII.
-pub fn text_at((bytes, bytes_at): (&[u8], usize), at: usize, unicode: bool) -> (String, usize) {
+pub fn text_at(TextBytes { bytes, start }: TextBytes<'_>, at: usize, unicode: bool) -> (String, usize) {
     if unicode {
-        let start = at + (bytes_at + at) % 2;
+        let start = at + (start + at) % 2;
         let text = bytes.get(start..).unwrap_or_default();
         let (text, rest) = take_text(text);
         return (text, bytes.len() - rest.len());

@@ -1,7 +1,7 @@
 //! Commands on names, and ECHO (MS-CIFS 2.2.4.1, 2.2.4.2, 2.2.4.7, 2.2.4.8, 2.2.4.17, 2.2.4.39). The bytes of a command on names
 //! are texts, each after a byte that states its format.
 
-use super::message::{put_text, take_text, words};
+use super::message::{TextBytes, put_text, take_text, text_at, words};
 use crate::wire::Field;
 
 /// Format of a text that ends with NUL.
@@ -52,14 +52,14 @@ pub fn names(bytes: &[u8], offset: usize) -> Vec<String> {
 }
 
 /// Takes the names of a request of either encoding; see [`names`].
-pub fn names_of(bytes: (&[u8], usize), unicode: bool) -> Vec<String> {
+pub fn names_of(text: TextBytes<'_>, unicode: bool) -> Vec<String> {
     if unicode {
-        return names(bytes.0, bytes.1);
+        return names(text.bytes, text.start);
     }
     let mut found = Vec::new();
     let mut at = 0;
-    while found.len() < 2 && bytes.0.get(at) == Some(&TEXT) {
-        let (name, next) = super::message::text_at(bytes, at + 1, false);
+    while found.len() < 2 && text.bytes.get(at) == Some(&TEXT) {
+        let (name, next) = text_at(text, at + 1, false);
         found.push(name);
         at = next;
     }

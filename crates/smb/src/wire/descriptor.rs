@@ -1,6 +1,6 @@
 //! Security descriptors that a client stores: parts of a self-relative descriptor (MS-DTYP 2.4.6).
 
-use super::security_descriptor::{parts, put_descriptor};
+use super::security_descriptor::{UnixOwner, parts, put_descriptor};
 use super::{Field, Reader, WireError};
 
 /// Longest descriptor, in bytes: the length of an ACL has 16 bits, and identifiers are short.
@@ -52,7 +52,7 @@ pub struct Descriptor {
 
 impl Descriptor {
     /// The descriptor that expresses a Unix owner, group and mode.
-    pub fn of_mode(owner: (u32, u32, u32)) -> Self {
+    pub fn of_mode(owner: UnixOwner) -> Self {
         let mut encoded = Vec::new();
         put_descriptor(parts::OWNER | parts::GROUP | parts::DACL, owner, &mut encoded);
         Self::decode(&encoded).unwrap_or_default()
@@ -215,11 +215,11 @@ mod tests {
 
     #[test]
     fn a_descriptor_round_trips_with_all_and_with_single_parts() {
-        let whole = Descriptor::of_mode((1000, 100, 0o640));
+        let whole = Descriptor::of_mode(UnixOwner { uid: 1000, gid: 100, mode: 0o640 });
         assert_eq!(Descriptor::decode(&whole.encode(ALL)), Ok(whole.clone()));
         let owner = Descriptor::decode(&whole.encode(parts::OWNER)).unwrap();
         assert_eq!((owner.owner.len(), owner.group.len(), &owner.dacl), (16, 0, &Dacl::Absent));
-        let mut changed = Descriptor::of_mode((0, 0, 0));
+        let mut changed = Descriptor::of_mode(UnixOwner { uid: 0, gid: 0, mode: 0 });
         changed.set(whole.clone(), ALL);
         assert_eq!(changed, whole);
         let null = Descriptor { dacl: Dacl::Null, ..Descriptor::default() };

@@ -26,8 +26,19 @@ const EXECUTE: u32 = 0x0012_00A0;
 /// The owner may delete, and change owner and permissions.
 const CONTROL: u32 = 0x000D_0000;
 
+/// Owner, group and mode of a file of a Unix system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnixOwner {
+    /// User.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+    /// Permission bits.
+    pub mode: u32,
+}
+
 /// Appends a self-relative descriptor with the requested parts.
-pub fn put_descriptor(requested: u32, (uid, gid, mode): (u32, u32, u32), out: &mut Vec<u8>) {
+pub fn put_descriptor(requested: u32, UnixOwner { uid, gid, mode }: UnixOwner, out: &mut Vec<u8>) {
     let owner = unix_sid(USER, uid);
     let group = unix_sid(GROUP, gid);
     let acl = acl(&owner, &group, mode);
@@ -96,14 +107,18 @@ mod tests {
     #[test]
     fn a_descriptor_has_the_requested_parts_at_their_offsets() {
         let mut all = Vec::new();
-        put_descriptor(parts::OWNER | parts::GROUP | parts::DACL, (1000, 100, 0o640), &mut all);
+        put_descriptor(
+            parts::OWNER | parts::GROUP | parts::DACL,
+            UnixOwner { uid: 1000, gid: 100, mode: 0o640 },
+            &mut all,
+        );
         assert_eq!(all[..4], [1, 0, 4, 0x80]);
         assert_eq!(all[4..20], [20, 0, 0, 0, 36, 0, 0, 0, 0, 0, 0, 0, 52, 0, 0, 0]);
         assert_eq!(all[20..36], [1, 2, 0, 0, 0, 0, 0, 22, 1, 0, 0, 0, 232, 3, 0, 0]);
         assert_eq!(all[52..60], [2, 0, 76, 0, 3, 0, 0, 0]);
         assert_eq!(all.len(), 52 + 76);
         let mut owner = Vec::new();
-        put_descriptor(parts::OWNER, (0, 0, 0o777), &mut owner);
+        put_descriptor(parts::OWNER, UnixOwner { uid: 0, gid: 0, mode: 0o777 }, &mut owner);
         assert_eq!((owner.len(), owner[3], owner[16]), (36, 0x80, 0));
     }
 }

@@ -6,7 +6,7 @@
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::create::access;
 use sharebench_smb::wire::descriptor::{Descriptor, MAX_BYTES};
-use sharebench_smb::wire::security_descriptor::parts;
+use sharebench_smb::wire::security_descriptor::{UnixOwner, parts};
 
 use crate::smb::files::open_file::OpenFile;
 use crate::smb::status::{Outcome, checked, malformed};
@@ -16,7 +16,8 @@ use crate::{Attributes, NodeId, Volume};
 pub(crate) fn descriptor_of(volume: &dyn Volume, attributes: &Attributes) -> Descriptor {
     let stored = volume.descriptor(attributes.node).ok().flatten();
     let decoded = stored.and_then(|stored| Descriptor::decode(&stored).ok());
-    decoded.unwrap_or_else(|| Descriptor::of_mode((attributes.uid, attributes.gid, attributes.mode)))
+    let owner = UnixOwner { uid: attributes.uid, gid: attributes.gid, mode: attributes.mode };
+    decoded.unwrap_or_else(|| Descriptor::of_mode(owner))
 }
 
 /// Stores the parts of a descriptor that a client sets through an open.

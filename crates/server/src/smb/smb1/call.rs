@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sharebench_smb::NtStatus;
-use sharebench_smb::nt1::message::{NoWords, Words, flags2, put_blocks};
+use sharebench_smb::nt1::message::{NoWords, TextBytes, Words, flags2, put_blocks};
 use sharebench_smb::nt1::{Header, Message, command};
 use sharebench_smb::wire::header::command as smb2_command;
 
@@ -105,8 +105,8 @@ impl<'a> Smb1Call<'a> {
     }
 
     /// The bytes of the command and where they start, for texts in them.
-    pub(super) fn bytes(&self) -> (&'a [u8], usize) {
-        (self.block.bytes, self.bytes_at)
+    pub(super) fn bytes(&self) -> TextBytes<'a> {
+        TextBytes { bytes: self.block.bytes, start: self.bytes_at }
     }
 
     /// Who holds locks of an open file in this message.

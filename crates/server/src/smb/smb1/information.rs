@@ -1,7 +1,7 @@
 //! Information about files and the volume: `QUERY_PATH_INFORMATION` and its relatives (MS-CIFS 3.3.5.37.4 to 3.3.5.37.9).
 
 use sharebench_smb::NtStatus;
-use sharebench_smb::nt1::message::text_at;
+use sharebench_smb::nt1::message::{TextBytes, text_at};
 use sharebench_smb::wire::create::{SHARE_ALL, access};
 use sharebench_smb::wire::info::LINK;
 use sharebench_smb::wire::{Field, Reader, from_utf16, utf16};
@@ -116,7 +116,11 @@ impl Smb1Call<'_> {
         if request.parameters.len() < PATH_AT {
             return Err(NtStatus::INVALID_PARAMETER);
         }
-        let (name, _) = text_at((request.parameters, request.parameters_at), PATH_AT, self.is_unicode());
+        let (name, _) = text_at(
+            TextBytes { bytes: request.parameters, start: request.parameters_at },
+            PATH_AT,
+            self.is_unicode(),
+        );
         Ok((level, share_path(&name)))
     }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sharebench_smb::NtStatus;
-use sharebench_smb::nt1::message::text_at;
+use sharebench_smb::nt1::message::{TextBytes, text_at};
 use sharebench_smb::nt1::trans2::{
     CLOSE_AFTER, CLOSE_AT_END, CONTINUE, FindClose, FindFirst, FindNext, put_found,
 };
@@ -45,7 +45,7 @@ impl Smb1Call<'_> {
     /// `FIND_FIRST2`.
     pub(super) fn find_first(&self, request: &Transaction<'_>) -> Reached<Transacted> {
         let wanted = FindFirst::decode(request.parameters).map_err(malformed)?;
-        let pattern_at = (request.parameters, request.parameters_at);
+        let pattern_at = TextBytes { bytes: request.parameters, start: request.parameters_at };
         let (name, _) = text_at(pattern_at, FindFirst::LEN, self.is_unicode());
         let limits =
             Limits { class: class(wanted.level)?, bytes: request.max_data, entries: wanted.max_entries };
@@ -85,7 +85,7 @@ impl Smb1Call<'_> {
     /// `FIND_NEXT2`: the next entries, or those after a name.
     pub(super) fn find_next(&self, request: &Transaction<'_>) -> Reached<Transacted> {
         let wanted = FindNext::decode(request.parameters).map_err(malformed)?;
-        let name_at = (request.parameters, request.parameters_at);
+        let name_at = TextBytes { bytes: request.parameters, start: request.parameters_at };
         let (name, _) = text_at(name_at, FindNext::LEN, self.is_unicode());
         let search = self.search(wanted.search)?;
         let limits =
