@@ -174,7 +174,7 @@ impl ConnectionTask {
             }
             job.arrival = Arrival { position: self.started, signature_number };
             self.in_flight.insert(self.started);
-            workers.push(WorkerTask::CallResponse(job, Arc::clone(&self.connection), self.back.clone()));
+            workers.push(WorkerTask::Answer(job, Arc::clone(&self.connection), self.back.clone()));
         }
         Ok(())
     }

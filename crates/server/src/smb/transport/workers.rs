@@ -16,7 +16,7 @@ pub(crate) type SmbWorkers = Workers<WorkerTask>;
 /// A task of a worker thread.
 pub(crate) enum WorkerTask {
     /// Answers a frame, and returns it with its replies.
-    CallResponse(Job, Arc<Connection>, UnboundedSender<ConnectionEvent>),
+    Answer(Job, Arc<Connection>, UnboundedSender<ConnectionEvent>),
     /// Answers a request that need not wait any longer.
     Resume(Box<DeferredRequest>, Arc<Connection>),
     /// Closes the open files of a connection that has ended.
@@ -32,7 +32,7 @@ impl WorkerTask {
     /// Performs the task.
     pub(crate) fn run(self) {
         match self {
-            Self::CallResponse(mut job, connection, back) => {
+            Self::Answer(mut job, connection, back) => {
                 let Job { frame, range, replies, broken, arrival } = &mut job;
                 let frame = frame.get_mut(range.clone()).unwrap_or_default();
                 *broken = connection.answer(frame, *arrival, replies).is_err();
