@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sharebench_local::LocalTarget;
 use sharebench_model::{Fact, FactClass, MetaOp, OpenHow, TargetFacts};
 use sharebench_ncp_target::NcpTarget;
 use sharebench_nfs::NfsTarget;
-use sharebench_local::LocalTarget;
 use sharebench_server::{
     MemoryVolume, NcpServer, NcpServerOptions, NfsServer, NfsServerOptions, SmbServer, SmbServerOptions,
     Volume,
