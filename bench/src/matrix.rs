@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, mpsc};
 
+use sharebench_local::LocalTarget;
 use sharebench_model::units::ByteSize;
 use sharebench_model::{RunEvent, StepResult};
 use sharebench_plan::ResolvedPlan;
-use sharebench_local::LocalTarget;
 use sharebench_target::{Target, TargetUrl};
 
 use crate::Failure;

@@ -3,10 +3,10 @@
 use std::future::poll_fn;
 use std::time::{Duration, Instant};
 
+use sharebench_local::LocalTarget;
 use sharebench_model::{DataOp, FileRef, MetaOp, MetaYield, OpenHow, Slot, Stability};
 use sharebench_ncp::target::NcpTarget;
 use sharebench_nfs::NfsTarget;
-use sharebench_local::LocalTarget;
 #[cfg(feature = "smb")]
 use sharebench_smb::SmbTarget;
 use sharebench_target::{Secret, Session, SessionSpec, Target, TargetUrl, call};

@@ -59,6 +59,17 @@ fn normal_ranks(n: u64, p: f64, tail: f64) -> (u64, u64) {
     ((n as f64 * p - reach).floor().max(0.0) as u64, (n as f64 * p + reach).ceil() as u64 + 1)
 }
 
+/// The largest rank in a distribution whose lower tail is at most `tail`; none if there is no such rank.
+pub(crate) fn tail_rank(distribution: &[f64], tail: f64) -> Option<usize> {
+    let mut below = 0.0;
+    let is_within = |p: &&f64| {
+        below += **p;
+        below <= tail
+    };
+    let rank = distribution.iter().take_while(is_within).count();
+    (rank > 0).then_some(rank)
+}
+
 /// The median of `values` in any order, in their unit: of an even number of values the mean of the two in the middle,
 /// of no values none. Sorts `values` in place, with NaN last, and allocates nothing.
 pub fn median(values: &mut [f64]) -> Option<f64> {

@@ -3,6 +3,7 @@
 //! Source: Hollander, Wolfe, Chicken: Nonparametric Statistical Methods, 3rd ed., 4.1-4.3.
 
 use crate::normal::normal_quantile;
+use crate::order_statistic::tail_rank;
 use crate::{Estimate, Interval, median};
 
 /// Above this many pairs of values the exact null distribution is replaced by its normal limit.
@@ -31,16 +32,7 @@ fn interval_rank(m: usize, n: usize, tail: f64) -> Option<usize> {
         let rank = pairs / 2.0 - normal_quantile(1.0 - tail) * deviation;
         return (rank >= 1.0).then_some(rank.floor() as usize);
     }
-    let mut below = 0.0;
-    let mut rank = 0;
-    for p in null_distribution(m, n) {
-        below += p;
-        if below > tail {
-            break;
-        }
-        rank += 1;
-    }
-    (rank > 0).then_some(rank)
+    tail_rank(&null_distribution(m, n), tail)
 }
 
 /// P(U = u) for u = 0..=mn: the coefficients of the Gaussian binomial, scaled.

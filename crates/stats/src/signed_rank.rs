@@ -4,6 +4,7 @@
 //! Lehmann, Annals of Mathematical Statistics 34 (1963) 598.
 
 use crate::normal::{normal_cdf, normal_quantile};
+use crate::order_statistic::tail_rank;
 use crate::{Estimate, Interval, median};
 
 /// Fewest pairs for which a two-sided 95 % interval exists: 2/2^6 = 3.1 %, but 2/2^5 = 6.3 %.
@@ -46,16 +47,7 @@ fn interval_rank(n: usize, level: f64) -> Option<usize> {
         let deviation = (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt();
         return Some((m / 2.0 - normal_quantile(1.0 - tail) * deviation).floor().max(1.0) as usize);
     }
-    let mut below = 0.0;
-    let mut rank = 0;
-    for p in null_distribution(1..=n) {
-        below += p;
-        if below > tail {
-            break;
-        }
-        rank += 1;
-    }
-    (rank > 0).then_some(rank)
+    tail_rank(&null_distribution(1..=n), tail)
 }
 
 /// The Hodges-Lehmann estimate of the centre: the median of all averages of two observations, with the
