@@ -36,10 +36,17 @@ fn documented(protocol: &str, test: MetadataTest) -> Option<f64> {
             | MetadataTest::SetAttributes
             | MetadataTest::Link
             | MetadataTest::Truncate
-            | MetadataTest::OpenReadClose,
+            | MetadataTest::OpenReadClose
+            | MetadataTest::StatThenOpen,
         ) => 2,
         ("nfs3", _) => 1,
-        ("nfs4", MetadataTest::CreateWrite | MetadataTest::Truncate | MetadataTest::OpenReadClose) => 3,
+        (
+            "nfs4",
+            MetadataTest::CreateWrite
+            | MetadataTest::Truncate
+            | MetadataTest::OpenReadClose
+            | MetadataTest::StatThenOpen,
+        ) => 3,
         ("nfs4", MetadataTest::Create | MetadataTest::OpenClose) => 2,
         ("nfs4", _) => 1,
         ("smb", MetadataTest::StatMiss) => 1,
@@ -47,6 +54,7 @@ fn documented(protocol: &str, test: MetadataTest) -> Option<f64> {
             "smb",
             MetadataTest::MakeDirectory | MetadataTest::Create | MetadataTest::OpenClose | MetadataTest::Stat,
         ) => 2,
+        ("smb", MetadataTest::StatThenOpen) => 4,
         ("smb", _) => 3,
         _ => return None,
     };

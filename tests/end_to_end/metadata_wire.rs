@@ -18,11 +18,12 @@ use sharebench_tests::{
 use crate::stored::Stored;
 
 /// The tests of names, each with those that restore what its pass has changed. The latter precede it.
-const TESTS: [(&str, &[&str]); 16] = [
+const TESTS: [(&str, &[&str]); 17] = [
     ("stat", &[]),
     ("stat-miss", &[]),
     ("open-close", &[]),
     ("open-read-close", &[]),
+    ("stat-then-open", &[]),
     ("set-attributes", &[]),
     ("readdir", &[]),
     ("readdir-attributes", &[]),

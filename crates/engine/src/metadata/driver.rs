@@ -43,6 +43,7 @@ impl Driver {
             MetadataTest::Link => entries::<OneOperation<names::Link>>(),
             MetadataTest::Truncate => entries::<OpenedFile<opened_files::Truncate>>(),
             MetadataTest::OpenReadClose => entries::<OpenedFile<opened_files::OpenReadClose>>(),
+            MetadataTest::StatThenOpen => entries::<opened_files::StatThenOpen>(),
             MetadataTest::Unlink => entries::<OneOperation<names::Unlink>>(),
             MetadataTest::RemoveDirectory => entries::<OneOperation<names::RemoveDirectory>>(),
             MetadataTest::ServerCopy => entries::<server_side_tests::ServerCopy>(),

@@ -50,12 +50,17 @@ impl NameTest for Stat {
     }
 
     fn judge(entry: &BatchEntry<'_>, result: Result<MetaYield, OpError>) -> Result<(), OpError> {
-        match result? {
-            MetaYield::Stat(stat) if stat.directory || stat.size != entry.size() => {
-                Err(wrong(format!("a file of {} bytes has the attributes of something else", entry.size())))
-            }
-            _ => Ok(()),
+        check_attributes(entry, &result?)
+    }
+}
+
+/// Compares the attributes of a file with those that it should have.
+pub(crate) fn check_attributes(entry: &BatchEntry<'_>, found: &MetaYield) -> Result<(), OpError> {
+    match found {
+        MetaYield::Stat(stat) if stat.directory || stat.size != entry.size() => {
+            Err(wrong(format!("a file of {} bytes has the attributes of something else", entry.size())))
         }
+        _ => Ok(()),
     }
 }
 

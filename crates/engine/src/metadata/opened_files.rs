@@ -9,6 +9,7 @@ use crate::data::mismatch::mismatch_error;
 use crate::data::stamp;
 use crate::metadata::entries::write_all;
 use crate::metadata::entry_test::{EntryOperation, EntryTest};
+use crate::metadata::names::check_attributes;
 use crate::metadata::wrong_reply::wrong;
 use crate::record::request::{SLOT, complete, exchange};
 
@@ -92,6 +93,39 @@ impl FileTest for Truncate {
 
     async fn use_file(operation: &mut EntryOperation<'_, '_>, file: FileRef, _: u64) -> Result<(), OpError> {
         operation.at.call(MetaOp::SetSize { file, size: 0 }).await.map(drop)
+    }
+}
+
+/// Both the attributes and the reply to the open state the size of the file.
+pub(crate) struct StatThenOpen;
+
+impl StatThenOpen {
+    async fn perform(
+        operation: &mut EntryOperation<'_, '_>,
+        stat: MetaOp,
+        path: String,
+    ) -> Result<(), OpError> {
+        let EntryOperation { entry, at, .. } = operation;
+        let found = at.call(stat).await?;
+        let (file, opened_size) = at.open(path, OpenHow::Read).await?;
+        at.close(file).await?;
+        check_attributes(entry, &found)?;
+        if opened_size == entry.size() {
+            return Ok(());
+        }
+        Err(wrong(format!("a file of {} bytes was opened with {opened_size} bytes", entry.size())))
+    }
+}
+
+impl EntryTest for StatThenOpen {
+    async fn operate(operation: &mut EntryOperation<'_, '_>) -> Result<(), OpError> {
+        let clock = operation.at.context.clock;
+        let path = operation.entry.path();
+        let stat = MetaOp::Stat { path: path.clone() };
+        let started = clock.now();
+        let done = Self::perform(operation, stat, path).await;
+        operation.tally.operation(started, clock.now());
+        operation.tally.outcome(done)
     }
 }
 

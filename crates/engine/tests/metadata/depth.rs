@@ -136,7 +136,10 @@ impl Session for QueueingSession {
 fn requests_of(test: MetadataTest) -> u64 {
     match test {
         MetadataTest::Create | MetadataTest::OpenClose => 2,
-        MetadataTest::CreateWrite | MetadataTest::OpenReadClose | MetadataTest::Truncate => 3,
+        MetadataTest::CreateWrite
+        | MetadataTest::OpenReadClose
+        | MetadataTest::StatThenOpen
+        | MetadataTest::Truncate => 3,
         _ => 1,
     }
 }

@@ -16,7 +16,10 @@ use super::runner::{Ran, run};
 fn requests_of(test: MetadataTest) -> Option<u64> {
     match test {
         MetadataTest::Create | MetadataTest::OpenClose => Some(2),
-        MetadataTest::CreateWrite | MetadataTest::OpenReadClose | MetadataTest::Truncate => Some(3),
+        MetadataTest::CreateWrite
+        | MetadataTest::OpenReadClose
+        | MetadataTest::StatThenOpen
+        | MetadataTest::Truncate => Some(3),
         MetadataTest::ReadDirectory | MetadataTest::ReadDirectoryAttributes | MetadataTest::TreeWalk => None,
         _ => Some(1),
     }
@@ -77,6 +80,8 @@ enum Interference {
     Adds,
     /// Removes the name after it was found.
     Removes,
+    /// Makes the file larger after its attributes were read.
+    Grows,
     /// Loses the second half of each write of a small file.
     Shortens,
     /// Has no links.
@@ -99,7 +104,7 @@ impl Alteration for Interfering {
         Box::pin(async move {
             let concerns = match self.how {
                 // A job also sends requests for a missing name, to find its directory before the first pass.
-                Interference::Adds | Interference::Removes => {
+                Interference::Adds | Interference::Grows | Interference::Removes => {
                     matches!(&op, MetaOp::Stat { path } if path.rsplit('/').next().is_some_and(|name| name.starts_with('b')))
                 }
                 Interference::Revoked(_) => matches!(op, MetaOp::Stat { .. }),
@@ -118,6 +123,14 @@ impl Alteration for Interfering {
                     let path = path.clone();
                     let reply = memory.call(op).await;
                     let _ = memory.call(MetaOp::Remove { path }).await;
+                    return reply;
+                }
+                (Interference::Grows, MetaOp::Stat { path }) if first => {
+                    let open = MetaOp::open(path.clone(), OpenHow::ReadWrite);
+                    let reply = memory.call(op).await;
+                    let (file, _) = memory.call(open).await.result.unwrap().into_opened().unwrap();
+                    let _ = memory.call(MetaOp::SetSize { file, size: 7 }).await;
+                    let _ = memory.call(MetaOp::Close { file }).await;
                     return reply;
                 }
                 (Interference::Shortens, MetaOp::Close { file }) => {
@@ -160,6 +173,22 @@ fn names_that_are_missing_are_reported() {
     let (ran, _) = interfered(Interference::Removes, "tests = ['stat']\nentries = [30]");
     assert!(ran.failures[0].contains("1 missing (first: 'b000000000000000')"), "{:?}", ran.failures);
     assert_eq!(ran.steps[0].verdict(), Verdict::Invalid);
+}
+
+#[test]
+fn a_file_that_changes_between_its_attributes_and_its_open_is_reported() {
+    let sweep = "tests = ['stat-then-open']\nentries = [30]";
+    let (removed, left) = interfered(Interference::Removes, sweep);
+    let RunOutcome::Incomplete(StepError::TargetLost { reason, .. }) = removed.end.outcome else {
+        panic!("{:?}", removed.end.outcome)
+    };
+    assert!(reason.contains(&ErrorClass::NotFound.to_string()), "{reason}");
+    assert_eq!((removed.end.leftovers, left), (vec![], vec![]));
+    let (grown, left) = interfered(Interference::Grows, sweep);
+    let reason = "a file of 0 bytes was opened with 7 bytes";
+    assert!(grown.failures.iter().any(|failure| failure.contains(reason)), "{:?}", grown.failures);
+    assert_eq!(grown.steps[0].verdict(), Verdict::Invalid);
+    assert_eq!((grown.end.outcome, left), (RunOutcome::Complete, vec![]));
 }
 
 #[test]

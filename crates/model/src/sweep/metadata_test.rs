@@ -37,6 +37,9 @@ pub enum MetadataTest {
     Truncate,
     /// Opens small files, reads each whole, and closes it.
     OpenReadClose,
+    /// Requests the attributes of existing files, opens and closes them, as programs do that examine a directory before they
+    /// read it; an operation is all of it.
+    StatThenOpen,
     /// Removes files.
     Unlink,
     /// Removes empty directories.

@@ -50,6 +50,10 @@ pub(super) const TESTS: &[Declaration] = &[
         file_data: FileData::Read,
         ..names(MetadataTest::OpenReadClose, "open-read-close")
     },
+    Declaration {
+        operation: Some("the request of a file's attributes, an open and its close"),
+        ..names(MetadataTest::StatThenOpen, "stat-then-open")
+    },
     Declaration { after: Absent, ..names(MetadataTest::Unlink, "unlink") },
     Declaration { before: Directories, after: Absent, ..names(MetadataTest::RemoveDirectory, "rmdir") },
 ];
