@@ -6,8 +6,8 @@ use crate::metadata::caching_operations::RequiredRight;
 use crate::metadata::entry_test::{EntryTest, PerformPass, pass};
 use crate::metadata::listing::ListingTest;
 use crate::metadata::lock_operations::LockSubject;
-use crate::metadata::names::{self, NameTest, OneOperation};
-use crate::metadata::opened_files::{self, FileTest, OpenedFile};
+use crate::metadata::names::{self, OneOperation};
+use crate::metadata::opened_files::{self, OpenedFile};
 use crate::metadata::server_side_tests;
 
 /// How the jobs of a cell perform the operations of its test. It is looked up once for a cell.
@@ -29,23 +29,23 @@ impl Driver {
     /// The line of a test.
     pub fn of_test(test: MetadataTest) -> Self {
         match test {
-            MetadataTest::MakeDirectory => name::<names::MakeDirectory>(),
-            MetadataTest::Create => file::<opened_files::Create>(),
-            MetadataTest::CreateWrite => file::<opened_files::CreateWrite>(),
-            MetadataTest::OpenClose => file::<opened_files::OpenClose>(),
-            MetadataTest::Stat => name::<names::Stat>(),
-            MetadataTest::StatMiss => name::<names::StatMiss>(),
-            MetadataTest::SetAttributes => name::<names::SetAttributes>(),
+            MetadataTest::MakeDirectory => entries::<OneOperation<names::MakeDirectory>>(),
+            MetadataTest::Create => entries::<OpenedFile<opened_files::Create>>(),
+            MetadataTest::CreateWrite => entries::<OpenedFile<opened_files::CreateWrite>>(),
+            MetadataTest::OpenClose => entries::<OpenedFile<opened_files::OpenClose>>(),
+            MetadataTest::Stat => entries::<OneOperation<names::Stat>>(),
+            MetadataTest::StatMiss => entries::<OneOperation<names::StatMiss>>(),
+            MetadataTest::SetAttributes => entries::<OneOperation<names::SetAttributes>>(),
             MetadataTest::ReadDirectory => Self::Listing(ListingTest::Names),
             MetadataTest::ReadDirectoryAttributes => Self::Listing(ListingTest::Attributes),
             MetadataTest::TreeWalk => Self::Listing(ListingTest::Walk),
-            MetadataTest::Rename | MetadataTest::RenameAcross => name::<names::Rename>(),
-            MetadataTest::Link => name::<names::Link>(),
-            MetadataTest::Truncate => file::<opened_files::Truncate>(),
-            MetadataTest::OpenReadClose => file::<opened_files::OpenReadClose>(),
+            MetadataTest::Rename | MetadataTest::RenameAcross => entries::<OneOperation<names::Rename>>(),
+            MetadataTest::Link => entries::<OneOperation<names::Link>>(),
+            MetadataTest::Truncate => entries::<OpenedFile<opened_files::Truncate>>(),
+            MetadataTest::OpenReadClose => entries::<OpenedFile<opened_files::OpenReadClose>>(),
             MetadataTest::StatThenOpen => entries::<opened_files::StatThenOpen>(),
-            MetadataTest::Unlink => name::<names::Unlink>(),
-            MetadataTest::RemoveDirectory => name::<names::RemoveDirectory>(),
+            MetadataTest::Unlink => entries::<OneOperation<names::Unlink>>(),
+            MetadataTest::RemoveDirectory => entries::<OneOperation<names::RemoveDirectory>>(),
             MetadataTest::ServerCopy => entries::<server_side_tests::ServerCopy>(),
             MetadataTest::Clone => entries::<server_side_tests::Clone>(),
             MetadataTest::PunchHole => entries::<server_side_tests::PunchHole>(),
@@ -67,12 +67,4 @@ impl Driver {
 
 fn entries<T: EntryTest>() -> Driver {
     Driver::Entries(pass::<T>)
-}
-
-fn name<T: NameTest>() -> Driver {
-    entries::<OneOperation<T>>()
-}
-
-fn file<T: FileTest>() -> Driver {
-    entries::<OpenedFile<T>>()
 }

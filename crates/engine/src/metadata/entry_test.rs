@@ -2,9 +2,7 @@
 
 use futures_util::future::LocalBoxFuture;
 use sharebench_model::{OpError, StepError};
-use sharebench_target::Session;
 
-use crate::data::context::PassContext;
 use crate::metadata::connected::Connected;
 use crate::metadata::directory_set::BatchState;
 use crate::metadata::entries::{Batch, BatchEntry};
@@ -32,8 +30,7 @@ pub(crate) trait EntryTest: 'static {
 pub(crate) struct EntryPass<'p, 'a> {
     pub batches: Vec<Batch<'p>>,
     pub state: &'p BatchState,
-    pub session: &'p mut dyn Session,
-    pub context: &'p mut PassContext<'a>,
+    pub at: Connected<'p, 'a>,
     pub tally: &'p mut Tally,
     pub slot_bytes: u32,
     /// The slots of the session at a queue depth above 1; none at depth 1.
@@ -46,7 +43,8 @@ pub(crate) type PerformPass = for<'p, 'a> fn(EntryPass<'p, 'a>) -> LocalBoxFutur
 /// Performs the operation of the test on every entry.
 pub(crate) fn pass<'p, T: EntryTest>(pass: EntryPass<'p, '_>) -> LocalBoxFuture<'p, Result<(), StepError>> {
     Box::pin(async move {
-        let EntryPass { batches, state, session, context, tally, slot_bytes, slots } = pass;
+        let EntryPass { batches, state, at, tally, slot_bytes, slots } = pass;
+        let Connected { session, context } = at;
         if !slots.is_empty() {
             return pipeline::pass::<T>(&batches, state, session, slot_bytes, slots).await;
         }

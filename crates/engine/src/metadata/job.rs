@@ -159,7 +159,7 @@ impl<'a> MetadataJob<'a> {
 
     async fn prepare(&mut self) -> Result<(), StepError> {
         let Self { cell, number, session, state, context, source, .. } = self;
-        let Some(session) = session.as_deref_mut() else { return Err(OpError::no_session().into()) };
+        let session = session.as_deref_mut().ok_or_else(OpError::no_session)?;
         let mut at = Connected::new(session, context);
         for directory in cell.set.of_job(cell.work, *number) {
             batch(cell.work, directory, *number, source).prepare(*state, &mut at).await?;
@@ -227,27 +227,28 @@ impl<'a> MetadataJob<'a> {
     async fn pass(&mut self) -> Result<(), StepError> {
         let slot_bytes = self.slot_bytes();
         let Self { cell, number, session, state, context, tally, slots, source, .. } = self;
-        let Some(session) = session.as_deref_mut() else { return Err(OpError::no_session().into()) };
+        let session = session.as_deref_mut().ok_or_else(OpError::no_session)?;
+        let mut at = Connected::new(session, context);
         let work = cell.work;
         let directories = cell.set.of_job(work, *number);
         match cell.driver {
             Driver::Entries(pass) => {
                 let batches =
                     directories.iter().map(|directory| batch(work, directory, *number, source)).collect();
-                pass(EntryPass { batches, state, session, context, tally, slot_bytes, slots }).await?;
+                pass(EntryPass { batches, state, at, tally, slot_bytes, slots }).await?;
             }
             Driver::Listing(ListingTest::Walk) => {
-                context.check_stop()?;
+                at.context.check_stop()?;
                 let root = cell.set.walk_root(work, *number);
-                let found = walk(root.clone(), session, context, tally).await?;
+                let found = walk(root.clone(), &mut at, tally).await?;
                 let files = u64::from(work.entries) * directories.len() as u64;
                 tally.outcome(check_count(&root, found, files + inner_directories(work)))?;
             }
             Driver::Listing(listing) => {
                 let attributes = listing == ListingTest::Attributes;
                 for EntryDirectory { path, .. } in directories {
-                    context.check_stop()?;
-                    let (listed, _) = list(path, attributes, session, context, tally).await?;
+                    at.context.check_stop()?;
+                    let (listed, _) = list(path, attributes, &mut at, tally).await?;
                     tally.outcome(check_count(path, listed, work.entries.into()))?;
                 }
             }
@@ -258,14 +259,14 @@ impl<'a> MetadataJob<'a> {
         Ok(())
     }
 
-    /// Compares the directories with what the passes should have left.
+    /// Compares the directories, and then the entries, with what the passes should have left.
     async fn verify(&mut self) -> Result<(), StepError> {
         let Self { cell, number, session, state, context, tally, .. } = self;
-        let Some(session) = session.as_deref_mut().filter(|_| cell.verify != Verify::Off) else {
-            return Ok(());
-        };
-        for directory in cell.set.verified_by(cell.work, *number) {
-            verify_names(cell.work, directory, state, session, context, tally).await?;
+        if let Some(session) = session.as_deref_mut().filter(|_| cell.verify != Verify::Off) {
+            let mut at = Connected::new(session, context);
+            for directory in cell.set.verified_by(cell.work, *number) {
+                verify_names(cell.work, directory, state, &mut at, tally).await?;
+            }
         }
         self.verify_batches().await
     }
@@ -273,12 +274,12 @@ impl<'a> MetadataJob<'a> {
     /// Compares the entries of the job, and their content, with what the last pass should have left.
     async fn verify_batches(&mut self) -> Result<(), StepError> {
         let Self { cell, number, session, state, context, tally, source, .. } = self;
-        let Some(session) = session.as_deref_mut().filter(|_| cell.verify != Verify::Off) else {
-            return Ok(());
-        };
-        for directory in cell.set.of_job(cell.work, *number) {
-            let batch = batch(cell.work, directory, *number, source);
-            verify_attributes(&batch, state, session, context, tally).await?;
+        if let Some(session) = session.as_deref_mut().filter(|_| cell.verify != Verify::Off) {
+            let mut at = Connected::new(session, context);
+            for directory in cell.set.of_job(cell.work, *number) {
+                let batch = batch(cell.work, directory, *number, source);
+                verify_attributes(&batch, state, &mut at, tally).await?;
+            }
         }
         Ok(())
     }

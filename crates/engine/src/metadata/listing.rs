@@ -1,10 +1,9 @@
 //! The tests that list directories. Their operations are entries, and their times those of a page of a listing.
 
 use sharebench_model::{Entry, ListedPage, MetaOp, OpError};
-use sharebench_target::Session;
 
-use crate::data::context::PassContext;
 use crate::data::listed_pages::{ListedPages, child_path};
+use crate::metadata::connected::Connected;
 use crate::metadata::wrong_reply::wrong;
 use crate::record::tally::Tally;
 
@@ -27,17 +26,16 @@ pub(crate) enum ListingTest {
 pub(crate) async fn list(
     path: &str,
     attributes: bool,
-    session: &mut dyn Session,
-    context: &mut PassContext<'_>,
+    at: &mut Connected<'_, '_>,
     tally: &mut Tally,
 ) -> Result<(u64, Vec<String>), OpError> {
     let mut pages = ListedPages::of(path);
     let mut entries = 0;
     let mut directories = Vec::new();
     loop {
-        let started = context.clock.now();
-        let page = page(&mut pages, path, attributes, session, context).await;
-        let ended = context.clock.now();
+        let started = at.context.clock.now();
+        let page = page(&mut pages, path, attributes, at).await;
+        let ended = at.context.clock.now();
         let page = match page {
             Ok(None) => return Ok((entries, directories)),
             Ok(Some(page)) => page,
@@ -60,14 +58,13 @@ async fn page(
     pages: &mut ListedPages,
     path: &str,
     attributes: bool,
-    session: &mut dyn Session,
-    context: &mut PassContext<'_>,
+    at: &mut Connected<'_, '_>,
 ) -> Result<Option<ListedPage>, OpError> {
-    let Some(page) = pages.next(session, context).await? else { return Ok(None) };
+    let Some(page) = pages.next(at.session, at.context).await? else { return Ok(None) };
     if attributes {
         for Entry { name, .. } in page.entries.iter().filter(|entry| entry.size.is_none()) {
             let path = child_path(path, name)?;
-            context.deadline.call(session, MetaOp::Stat { path }).await?;
+            at.call(MetaOp::Stat { path }).await?;
         }
     }
     Ok(Some(page))
@@ -76,14 +73,13 @@ async fn page(
 /// Walks all directories below `root` with the attributes of every entry, as `find` by size or time does.
 pub(crate) async fn walk(
     root: String,
-    session: &mut dyn Session,
-    context: &mut PassContext<'_>,
+    at: &mut Connected<'_, '_>,
     tally: &mut Tally,
 ) -> Result<u64, OpError> {
     let mut pending = vec![root];
     let mut entries = 0;
     while let Some(path) = pending.pop() {
-        let (count, below) = list(&path, true, session, context, tally).await?;
+        let (count, below) = list(&path, true, at, tally).await?;
         entries += count;
         for name in below {
             pending.push(child_path(&path, &name)?);

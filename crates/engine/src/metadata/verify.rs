@@ -4,13 +4,11 @@ use std::time::{Duration, SystemTime};
 
 use sharebench_model::{Entry, ErrorClass, MetaOp, MetaYield, OpError, OpStep, Stat, StepError};
 use sharebench_plan::{EntryState, MetadataWork, Verify};
-use sharebench_target::Session;
 
-use crate::data::context::PassContext;
 use crate::data::listed_pages::ListedPages;
 use crate::metadata::connected::Connected;
 use crate::metadata::directory_set::{BatchState, EntryDirectory};
-use crate::metadata::entries::Batch;
+use crate::metadata::entries::{Batch, BatchEntry};
 use crate::metadata::entry_names::{EntryKind, entry_name, parse_name};
 use crate::metadata::server_side;
 use crate::metadata::wrong_reply::wrong;
@@ -118,8 +116,7 @@ pub(crate) async fn verify_names(
     work: &MetadataWork,
     directory: &EntryDirectory,
     state: &BatchState,
-    session: &mut dyn Session,
-    context: &mut PassContext<'_>,
+    at: &mut Connected<'_, '_>,
     tally: &mut Tally,
 ) -> Result<(), StepError> {
     let batch = work.batch_per_directory() * work.jobs_per_directory();
@@ -141,7 +138,7 @@ pub(crate) async fn verify_names(
             first_wrong: None,
         };
         let mut pages = ListedPages::of(path);
-        while let Some(page) = pages.next(session, context).await? {
+        while let Some(page) = pages.next(at.session, at.context).await? {
             page.entries.iter().for_each(|entry| expected.see(entry));
             expected.foreign += page.unnamed;
             if page.unnamed > 0 {
@@ -160,21 +157,20 @@ pub(crate) async fn verify_names(
 pub(crate) async fn verify_attributes(
     batch: &Batch<'_>,
     state: &BatchState,
-    session: &mut dyn Session,
-    context: &mut PassContext<'_>,
+    at: &mut Connected<'_, '_>,
     tally: &mut Tally,
 ) -> Result<(), StepError> {
     if state.entries == EntryState::Absent {
         return Ok(());
     }
     let count = batch.numbers.len() as u32;
-    let every = if context.verify == Verify::Full { 1 } else { count.div_ceil(SAMPLED).max(1) };
+    let every = if at.context.verify == Verify::Full { 1 } else { count.div_ceil(SAMPLED).max(1) };
     let directory = state.entries == EntryState::Directories;
     let wanted = Stat { size: state.size, directory };
     for number in batch.numbers.clone() {
-        context.check_stop()?;
+        at.context.check_stop()?;
         let path = batch.path(number, state);
-        let found = context.deadline.call(session, MetaOp::Stat { path: path.clone() }).await;
+        let found = at.call(MetaOp::Stat { path: path.clone() }).await;
         match found {
             Ok(MetaYield::Stat(found)) if found == wanted => {}
             Ok(found) => tally.failure(wrong(format!("'{path}' is {found:?} instead of {wanted:?}"))),
@@ -182,33 +178,32 @@ pub(crate) async fn verify_attributes(
             Err(error) => tally.failure(error),
         }
         if (number - batch.numbers.start).is_multiple_of(every) {
-            verify_closely(batch, number, &path, state, session, context, tally).await?;
+            let entry = BatchEntry { batch, number, state };
+            verify_closely(&entry, &path, at, tally).await?;
         }
     }
     Ok(())
 }
 
 async fn verify_closely(
-    batch: &Batch<'_>,
-    number: u32,
+    entry: &BatchEntry<'_>,
     path: &str,
-    state: &BatchState,
-    session: &mut dyn Session,
-    context: &mut PassContext<'_>,
+    at: &mut Connected<'_, '_>,
     tally: &mut Tally,
 ) -> Result<(), StepError> {
+    let BatchEntry { batch, number, state } = entry;
     if let Some(seconds) = state.modified {
         let wanted = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.into());
         // Some clients do not know the time.
-        if let Some(found) = session.modified(path).await
+        if let Some(found) = at.session.modified(path).await
             && found != wanted
         {
             tally.failure(wrong(format!("'{path}' has the time {found:?} instead of {wanted:?}")));
         }
     }
     if state.entries != EntryState::Empty && state.entries != EntryState::Directories {
-        let expected = batch.expected(number, state, context.verify);
-        let (_, read) = server_side::read(path, &expected, &mut Connected::new(session, context)).await;
+        let expected = batch.expected(*number, state, at.context.verify);
+        let (_, read) = server_side::read(path, &expected, at).await;
         match read {
             Err(error) if error.class == ErrorClass::DataMismatch => tally.failure(error),
             read => read?,

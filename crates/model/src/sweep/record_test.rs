@@ -54,7 +54,7 @@ pub enum Start {
 }
 
 /// All there is to know of a test.
-struct Form(&'static str, Direction, Pattern, Access, Start);
+struct Form(&'static str, Direction, Pattern, Access, Start, &'static str);
 
 macro_rules! tests {
     ($($variant:ident: $name:literal $direction:ident $pattern:ident $access:ident $start:ident $about:literal;)+) => {
@@ -76,6 +76,7 @@ macro_rules! tests {
                         Pattern::$pattern,
                         Access::$access,
                         Start::$start,
+                        $about,
                     ),)+
                 }
             }
@@ -146,6 +147,11 @@ impl Test {
     /// The state in which each of its passes finds the file.
     pub const fn start(self) -> Start {
         self.form().4
+    }
+
+    /// One sentence on it.
+    pub const fn about(self) -> &'static str {
+        self.form().5
     }
 
     /// True when the test writes, if only some of its records.
