@@ -1,15 +1,14 @@
 //! All connections of an input.
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use super::capture::{Datagram, Segment};
+use super::connection_table::{ConnectionState, ConnectionTable};
 use super::datagrams::Datagrams;
 use super::dispatch::{Chosen, Decoding, Sink, dispatch};
 use super::frames::Framed;
 use super::protocols::Transport;
 use super::recorder::Recorder;
-use super::silent::{Key, LastUse, MAX_CONNECTIONS, MAX_WAITING_BYTES, longest_silent};
 use super::stream::{Payload, Stream};
 
 struct Connection {
@@ -21,25 +20,9 @@ struct Connection {
     last: u64,
 }
 
-impl Connection {
-    /// Memory of what waits for later segments, bytes.
-    fn waiting_bytes(&self) -> usize {
-        let segments: usize = self.streams.iter().map(Stream::waiting_bytes).sum();
-        segments + self.decoding.waiting_bytes()
-    }
-}
-
-impl LastUse for Connection {
-    fn last_use(&self) -> (bool, u64) {
-        (!matches!(self.decoding, Decoding::Unknown), self.last)
-    }
-}
-
 /// The connections, with what their decoders found.
 pub(super) struct Connections {
-    table: HashMap<Key, Connection>,
-    /// Sum of [`Connection::waiting_bytes`].
-    waiting_bytes: usize,
+    table: ConnectionTable<Connection>,
     datagrams: Datagrams,
     pub(super) sink: Sink,
     /// Connections so far.
@@ -49,9 +32,8 @@ pub(super) struct Connections {
 impl Connections {
     pub(super) fn new(chosen: Chosen, recorder: Recorder) -> Self {
         Self {
-            table: HashMap::new(),
-            waiting_bytes: 0,
-            datagrams: Datagrams::default(),
+            table: ConnectionTable::new(),
+            datagrams: Datagrams::new(),
             sink: Sink { chosen, recorder, ignored: Vec::new() },
             count: 0,
         }
@@ -72,15 +54,12 @@ impl Connections {
         if segment.syn && segment.acknowledged.is_none() {
             // The ports of an earlier connection are used again, unless this is the same SYN again.
             if self.table.get(&key).is_some_and(|connection| !connection.streams[direction].is_new()) {
-                self.close(key);
+                self.table.close(&key, &mut self.sink);
             }
         }
-        if !self.table.contains_key(&key) {
+        if self.table.get(&key).is_none() {
             if segment.len == 0 && !segment.syn {
                 return;
-            }
-            if self.table.len() >= MAX_CONNECTIONS {
-                self.forget();
             }
             self.count += 1;
             let addresses = [key.0, key.1];
@@ -90,42 +69,18 @@ impl Connections {
                 decoding: Decoding::Unknown,
                 last: time,
             };
-            self.table.insert(key, connection);
+            self.table.insert(key, connection, &mut self.sink);
         }
-        let Some(connection) = self.table.get_mut(&key) else { return };
-        if matches!(connection.decoding, Decoding::Ignored) {
-            return;
-        }
-        let before = connection.waiting_bytes();
-        connection.take(direction, time, segment, &mut self.sink);
-        self.waiting_bytes = self.waiting_bytes - before + connection.waiting_bytes();
-        if self.waiting_bytes > MAX_WAITING_BYTES {
-            self.forget();
-        }
-    }
-
-    /// Ends the connections that were silent longest, because there is no memory for all of them.
-    fn forget(&mut self) {
-        let keys = longest_silent(&self.table);
-        self.sink.recorder.unseen().forgotten += keys.len() as u64;
-        for key in keys {
-            self.close(key);
-        }
-    }
-
-    fn close(&mut self, key: Key) {
-        let Some(mut connection) = self.table.remove(&key) else { return };
-        self.waiting_bytes -= connection.waiting_bytes();
-        connection.finish(&mut self.sink);
+        self.table.take(&key, &mut self.sink, |connection, sink| {
+            if !matches!(connection.decoding, Decoding::Ignored) {
+                connection.take(direction, time, segment, sink);
+            }
+        });
     }
 
     /// Ends all connections.
     pub(super) fn end(&mut self) {
-        let mut keys: Vec<_> = self.table.keys().copied().collect();
-        keys.sort_unstable();
-        for key in keys {
-            self.close(key);
-        }
+        self.table.end(&mut self.sink);
         self.datagrams.end(&mut self.sink);
     }
 }
@@ -153,6 +108,17 @@ impl Connection {
             dispatch(*addresses, decoding, Transport::Stream, direction, framed, sink);
         };
         streams[direction].segment(payload, &mut found);
+    }
+}
+
+impl ConnectionState for Connection {
+    fn last_use(&self) -> (bool, u64) {
+        (!matches!(self.decoding, Decoding::Unknown), self.last)
+    }
+
+    fn waiting_bytes(&self) -> usize {
+        let segments: usize = self.streams.iter().map(Stream::waiting_bytes).sum();
+        segments + self.decoding.waiting_bytes()
     }
 
     fn finish(&mut self, sink: &mut Sink) {

@@ -1,14 +1,13 @@
 //! Messages in datagrams: NFS over UDP, and NCP over UDP and IPX.
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use super::capture::Datagram;
+use super::connection_table::{ConnectionState, ConnectionTable};
 use super::dispatch::{Decoding, Sink, dispatch};
 use super::frames::Framed;
 use super::message::{HEAD_BYTES, Side};
 use super::protocols::Transport;
-use super::silent::{Key, LastUse, MAX_CONNECTIONS, MAX_WAITING_BYTES, longest_silent};
 
 /// What two addresses send each other.
 struct Pair {
@@ -18,21 +17,30 @@ struct Pair {
     last: u64,
 }
 
-impl LastUse for Pair {
+impl ConnectionState for Pair {
     fn last_use(&self) -> (bool, u64) {
         (true, self.last)
+    }
+
+    fn waiting_bytes(&self) -> usize {
+        self.decoding.waiting_bytes()
+    }
+
+    fn finish(&mut self, sink: &mut Sink) {
+        self.decoding.end(self.addresses, &mut sink.recorder);
     }
 }
 
 /// The datagrams of all machines.
-#[derive(Default)]
 pub(super) struct Datagrams {
-    pairs: HashMap<Key, Pair>,
-    /// Memory of calls that wait for a reply, bytes.
-    waiting_bytes: usize,
+    pairs: ConnectionTable<Pair>,
 }
 
 impl Datagrams {
+    pub(super) fn new() -> Self {
+        Self { pairs: ConnectionTable::new() }
+    }
+
     /// Takes the next datagram, `time` ns after the start of the input; true if it is the first one of a pair.
     pub(super) fn take(&mut self, time: u64, datagram: &Datagram<'_>, sink: &mut Sink) -> bool {
         let head = datagram.payload.get(..HEAD_BYTES).unwrap_or(datagram.payload);
@@ -50,49 +58,26 @@ impl Datagrams {
             None if from <= to => (Transport::Datagram, (from, to), 0),
             None => (Transport::Datagram, (to, from), 1),
         };
-        let is_new = !self.pairs.contains_key(&key);
+        let is_new = self.pairs.get(&key).is_none();
         if is_new {
             if transport.sender(head).is_none() {
                 return false;
             }
-            if self.pairs.len() >= MAX_CONNECTIONS {
-                self.forget(sink);
-            }
             let addresses = if direction == 0 { [from, to] } else { [to, from] };
-            self.pairs.insert(key, Pair { addresses, decoding: Decoding::Unknown, last: time });
+            let pair = Pair { addresses, decoding: Decoding::Unknown, last: time };
+            self.pairs.insert(key, pair, sink);
         }
-        let Some(pair) = self.pairs.get_mut(&key) else { return false };
         let framed = Framed { start: time, end: time, len: datagram.len, head };
-        let before = pair.decoding.waiting_bytes();
-        dispatch(pair.addresses, &mut pair.decoding, transport, direction, &framed, sink);
-        pair.last = time;
-        self.waiting_bytes = self.waiting_bytes - before + pair.decoding.waiting_bytes();
-        if self.waiting_bytes > MAX_WAITING_BYTES {
-            self.forget(sink);
-        }
+        self.pairs.take(&key, sink, |pair, sink| {
+            dispatch(pair.addresses, &mut pair.decoding, transport, direction, &framed, sink);
+            pair.last = time;
+        });
         is_new
-    }
-
-    /// Ends the pairs that were silent longest, because there is no memory for all of them.
-    fn forget(&mut self, sink: &mut Sink) {
-        let keys = longest_silent(&self.pairs);
-        sink.recorder.unseen().forgotten += keys.len() as u64;
-        self.close(keys, sink);
-    }
-
-    fn close(&mut self, keys: impl IntoIterator<Item = Key>, sink: &mut Sink) {
-        for key in keys {
-            let Some(mut pair) = self.pairs.remove(&key) else { continue };
-            self.waiting_bytes -= pair.decoding.waiting_bytes();
-            pair.decoding.end(pair.addresses, &mut sink.recorder);
-        }
     }
 
     /// Ends all pairs.
     pub(super) fn end(&mut self, sink: &mut Sink) {
-        let mut keys: Vec<_> = self.pairs.keys().copied().collect();
-        keys.sort_unstable();
-        self.close(keys, sink);
+        self.pairs.end(sink);
     }
 }
 

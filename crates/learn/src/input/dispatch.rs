@@ -6,7 +6,9 @@ use super::frames::Framed;
 use super::message::{Ends, Message, Side};
 use super::protocols::{Decoder, Transport, is_encrypted, sender_of_encrypted};
 use super::recorder::Recorder;
-use super::silent::CALL_BYTES;
+
+/// Memory of a call that waits for its reply, bytes.
+const CALL_BYTES: usize = 600;
 
 /// Which server's connections are decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

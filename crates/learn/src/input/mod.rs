@@ -2,11 +2,14 @@
 //! logs of Samba (`audit`).
 //!
 //! `capture` reads files, `stream` puts the segments of a connection into order, `frames` finds the messages in it, `datagrams`
-//! has those that are datagrams, and `protocols` decodes them. Each step accepts what the step before cannot give: holes, losses, and a start in the middle.
+//! has those that are datagrams, `dispatch` gives each message to the decoder of its connection, `protocols` decodes it, and
+//! `recorder` collects the operations. Each step accepts what the step before cannot give: holes, losses, and a start in the
+//! middle.
 
 mod audit;
 mod capture;
 mod clock;
+mod connection_table;
 mod connection_users;
 mod connections;
 mod datagrams;
@@ -20,7 +23,6 @@ mod paths;
 mod performed;
 mod protocols;
 mod recorder;
-mod silent;
 mod strace;
 mod stream;
 

@@ -1,5 +1,8 @@
 //! Messages of one connection to operations. The codecs of `smb`, `nfs` and `ncp` decode them; here is what the messages mean
 //! together, and what a capture that has only a part of them still shows.
+//!
+//! What decoders share imports none of them: calls in flight, requests on a file, names in directories, and the trees and open
+//! files of both versions of SMB. This module chooses the decoder of a connection; no decoder imports it.
 
 mod calls_in_flight;
 mod decoder;

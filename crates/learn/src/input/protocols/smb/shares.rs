@@ -1,6 +1,5 @@
 //! The shares and the open files of a connection of SMB, and the names in them.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::SocketAddr;
@@ -81,13 +80,10 @@ pub(crate) struct Scope<'s, 'r, T, F> {
 impl<T: Number, F: Number> Scope<'_, '_, T, F> {
     /// The path of a name within the server, without regard to the case of its letters of ASCII.
     pub(crate) fn path(&self, name: &str) -> Vec<u8> {
-        let share = match self.shares.trees.get(&self.tree) {
-            Some(share) => Cow::Borrowed(share.as_slice()),
-            None => Cow::Owned(self.tree.identity(self.recorder.ends.client)),
-        };
-        let mut path = [&share, b"\\".as_slice(), name.as_bytes()].concat();
-        path.iter_mut().skip(share.len()).for_each(u8::make_ascii_lowercase);
-        path
+        let name = name.to_ascii_lowercase();
+        let path = |share: &[u8]| [share, b"\\", name.as_bytes()].concat();
+        let unknown = || path(&self.tree.identity(self.recorder.ends.client));
+        self.shares.trees.get(&self.tree).map_or_else(unknown, |share| path(share))
     }
 
     /// The file with this name, if it was seen before.
