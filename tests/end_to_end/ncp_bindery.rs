@@ -4,7 +4,9 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use sharebench_ncp::client::{Client, Login, Options, Path, TcpTransport, Transport, UdpTransport, block_on};
+use sharebench_ncp::client::{
+    Client, Login, ObjectName, Options, Path, TcpTransport, Transport, UdpTransport, block_on,
+};
 use sharebench_ncp::wire::bindery::{ANY_KIND, GROUP, GetConnectionAddressOld, GetObjectConnectionsOld};
 use sharebench_ncp::wire::login::{FILE_SERVER, GetAccessLevel, USER};
 use sharebench_ncp::wire::name_space::space;
@@ -40,8 +42,26 @@ async fn read_bindery<C: Transport>(mut client: Client<C>) {
     assert!(full_name.starts_with(b"Alice Example\0"));
     let lab = client.object(GROUP, "LAB").await.unwrap().unwrap().id;
     assert!(client.set(USER, "BOB", "GROUPS_I'M_IN").await.unwrap().unwrap().contains(&lab));
-    assert!(client.is_in_set((GROUP, "STAFF"), "GROUP_MEMBERS", (USER, "ALICE")).await.unwrap());
-    assert!(!client.is_in_set((GROUP, "STAFF"), "GROUP_MEMBERS", (USER, "BOB")).await.unwrap());
+    assert!(
+        client
+            .is_in_set(
+                ObjectName { kind: GROUP, name: "STAFF" },
+                "GROUP_MEMBERS",
+                ObjectName { kind: USER, name: "ALICE" }
+            )
+            .await
+            .unwrap()
+    );
+    assert!(
+        !client
+            .is_in_set(
+                ObjectName { kind: GROUP, name: "STAFF" },
+                "GROUP_MEMBERS",
+                ObjectName { kind: USER, name: "BOB" }
+            )
+            .await
+            .unwrap()
+    );
     assert!(client.property(FILE_SERVER, "SHAREBENCH", "NET_ADDRESS").await.unwrap().is_some());
     let users = client.users().await.unwrap();
     let [user] = &users[..] else { panic!("{users:?}") };

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use sharebench_ncp::client::{
-    Access, Client, Lock, Login, Modification, Options, Path, TcpTransport, block_on,
+    Access, Client, FilePosition, Lock, LockRange, Login, Modification, Options, Path, TcpTransport, block_on,
 };
 use sharebench_ncp::wire::DosTime;
 use sharebench_ncp::wire::dos::access;
@@ -18,7 +18,7 @@ use sharebench_ncp::wire::{Codec, Pstr, Request};
 use sharebench_tests::{Capture, Served, Sharebench, Smbd, needs};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
-const RANGE: (u64, u64) = (1 << 32, 4096);
+const RANGE: LockRange = LockRange { start: 1 << 32, length: 4096 };
 
 async fn client(served: &Served) -> Client<TcpTransport> {
     let addr = format!("127.0.0.1:{}", served.ncp_port).parse().unwrap();
@@ -45,7 +45,7 @@ fn two_clients_lock_and_share_a_file_and_tshark_parses_their_packets() {
         let (theirs, _) = other.open(&name("FILE"), Access::ReadWrite, false).await.unwrap();
         assert!(one.lock(mine, RANGE, Lock::Exclusive, Duration::ZERO).await.unwrap());
         assert!(!other.lock(theirs, RANGE, Lock::Shared, Duration::from_millis(100)).await.unwrap());
-        assert!(other.write(theirs, RANGE.0, b"not mine").await.is_err());
+        assert!(other.write(theirs, RANGE.start, b"not mine").await.is_err());
         let waiting = std::thread::spawn(move || {
             block_on(async {
                 let got = other.lock(theirs, RANGE, Lock::Exclusive, TIMEOUT).await.unwrap();
@@ -58,7 +58,12 @@ fn two_clients_lock_and_share_a_file_and_tshark_parses_their_packets() {
         one.unlock(mine, RANGE).await.unwrap();
         assert!(waiting.join().unwrap());
         let (copied, _) = one.open(&name("copy"), Access::CreateNew, false).await.unwrap();
-        assert_eq!(one.copy((mine, 0), (copied, 1), 100).await.unwrap(), 6);
+        assert_eq!(
+            one.copy(FilePosition { file: mine, offset: 0 }, FilePosition { file: copied, offset: 1 }, 100)
+                .await
+                .unwrap(),
+            6
+        );
         let old = Some(DosTime::from_unix(951_782_400));
         let wanted = Modification { read_only: Some(true), modified: old, ..Modification::default() };
         one.modify(&name("copy"), &wanted).await.unwrap();

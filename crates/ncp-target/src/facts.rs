@@ -2,7 +2,7 @@
 
 use sharebench_model::{COMMIT_ON_CLOSE, Fact, NO_CLIENT_CACHE, TargetFacts};
 use sharebench_ncp::client::{Client, Direction, ProbeResult};
-use sharebench_ncp::wire::name_space::space;
+use sharebench_ncp::wire::name_space;
 use sharebench_ncp::wire::server_info::ServerInfo;
 
 use crate::options::NcpOptions;
@@ -11,20 +11,21 @@ use crate::transport::SocketTransport;
 /// A name space by the name that the option `names=` and the facts give it.
 fn name_of_space(id: u8) -> String {
     match id {
-        space::DOS => "dos".to_owned(),
-        space::MAC => "mac".to_owned(),
-        space::NFS => "nfs".to_owned(),
-        space::LONG => "long".to_owned(),
+        name_space::space::DOS => "dos".to_owned(),
+        name_space::space::MAC => "mac".to_owned(),
+        name_space::space::NFS => "nfs".to_owned(),
+        name_space::space::LONG => "long".to_owned(),
         other => format!("{other}"),
     }
 }
 
-/// Facts of a session, from its first connection; `names` are the name spaces of the volume and the one in use.
+/// Facts of a session, from its first connection; `loaded` are the name spaces of the volume, `space` the one in use.
 pub(crate) fn negotiated(
     options: &NcpOptions,
     client: &Client<SocketTransport>,
     info: &ServerInfo,
-    names: (&[u8], u8),
+    loaded: &[u8],
+    space: u8,
 ) -> TargetFacts {
     let name = String::from_utf8_lossy(&info.name).trim_end_matches('\0').to_owned();
     let local = client.transport().local_addr();
@@ -43,9 +44,9 @@ pub(crate) fn negotiated(
         (Fact::SignLevel, (options.signatures as u8).to_string()),
         (Fact::Checksums, switch(client.checks())),
         (Fact::LargeFiles, client.is_large().to_string()),
-        (Fact::Names, name_of_space(names.1)),
+        (Fact::Names, name_of_space(space)),
         (Fact::NamesRequested, options.names.name().to_owned()),
-        (Fact::NameSpaces, names.0.iter().map(|id| name_of_space(*id)).collect::<Vec<_>>().join(", ")),
+        (Fact::NameSpaces, loaded.iter().map(|id| name_of_space(*id)).collect::<Vec<_>>().join(", ")),
         (Fact::RequestsPerConnection, "1".to_owned()),
         (Fact::ClientCache, cache),
         (Fact::Commit, if options.commits { COMMIT_ON_CLOSE } else { "on request" }.to_owned()),

@@ -270,11 +270,11 @@ pub(crate) async fn inspect_target(
     let unfit = |detail: String| SetupError::new(UrlPart::Path, ErrorClass::Unsupported, detail);
     let path =
         Path::new(space, base.iter().map(String::as_bytes)).map_err(|error| unfit(error.to_string()))?;
-    let about = client.entry_info(&path).await.map_err(|error| not_found(&error, (&base, space)))?;
+    let about = client.entry_info(&path).await.map_err(|error| not_found(&error, &base, space))?;
     if !about.directory {
         return Err(SetupError::new(UrlPart::Path, ErrorClass::NotFound, "not a directory"));
     }
-    facts.extend(negotiated(options, client, &info, (&loaded, space)));
+    facts.extend(negotiated(options, client, &info, &loaded, space));
     Ok(space)
 }
 
@@ -286,7 +286,7 @@ fn base(options: &NcpOptions, space: u8) -> Vec<String> {
 }
 
 /// The directory of the target cannot be used.
-fn not_found(error: &ClientError, (base, space): (&[String], u8)) -> SetupError {
+fn not_found(error: &ClientError, base: &[String], space: u8) -> SetupError {
     let mut failed = SetupError::of(UrlPart::Path, error);
     let unfit = base.iter().skip(1).find(|name| short_name(name.as_bytes()).is_none());
     if let (space::DOS, Some(name)) = (space, unfit) {

@@ -128,7 +128,7 @@ impl NcpOptions {
         let lip = lip(&mut url, transport, profile)?;
         let largest = ether.as_ref().map_or(MAX_PACKET, |ether| ether.framing.max_packet() as u32);
         let usual = profile.and_then(Profile::burst);
-        let burst = burst(&mut url, (transport, largest), usual)?;
+        let burst = burst(&mut url, transport, largest, usual)?;
         let buffer = buffer(&mut url, transport, ether.as_ref(), profile, burst.is_some())?;
         let splits = switch(&mut url, "split")?.unwrap_or(false);
         let pause = profile.map_or(RETRY, |profile| profile.retry);

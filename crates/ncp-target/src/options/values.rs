@@ -42,7 +42,8 @@ pub(crate) fn switch(url: &mut TargetUrl, key: &str) -> Result<Option<bool>, Url
 /// Packet burst and its parameters, which are errors without it. `usual` is the default of a profile.
 pub(crate) fn burst(
     url: &mut TargetUrl,
-    (transport, largest): (TransportKind, u32),
+    transport: TransportKind,
+    largest: u32,
     usual: Option<BurstOptions>,
 ) -> Result<Option<BurstOptions>, UrlError> {
     let on = switch(url, "burst")?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sharebench_model::{ErrorClass, FileRef, MetaYield, OpError, OpStep};
-use sharebench_ncp::client::{Access, File, Lock};
+use sharebench_ncp::client::{Access, File, Lock, LockRange};
 use sharebench_ncp::wire::dos::access;
 
 use crate::session::NcpSession;
@@ -14,7 +14,8 @@ use crate::session::files::OpenFile;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl NcpSession {
-    fn first_handle(&self, file: FileRef) -> Result<File, OpError> {
+    /// The handle of a file on the first connection.
+    pub(super) fn first_handle(&self, file: FileRef) -> Result<File, OpError> {
         self.files.get(file)?.handles.first().copied().ok_or_else(OpError::no_session)
     }
 
@@ -22,7 +23,7 @@ impl NcpSession {
     pub(crate) async fn lock(
         &mut self,
         file: FileRef,
-        range: (u64, u64),
+        range: LockRange,
         wait: bool,
     ) -> Result<MetaYield, OpError> {
         let handle = self.first_handle(file)?;
@@ -40,7 +41,7 @@ impl NcpSession {
     }
 
     /// Releases exactly one range (0x1E, or 87/71 for large files).
-    pub(crate) async fn unlock(&mut self, file: FileRef, range: (u64, u64)) -> Result<MetaYield, OpError> {
+    pub(crate) async fn unlock(&mut self, file: FileRef, range: LockRange) -> Result<MetaYield, OpError> {
         let handle = self.first_handle(file)?;
         self.call_client(async |client| client.unlock(handle, range).await).await.map(|()| MetaYield::Done)
     }

@@ -3,7 +3,7 @@
 use sharebench_model::{
     ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
 };
-use sharebench_ncp::client::{Access, Client, ClientError, EntryInfo, Modification, Path};
+use sharebench_ncp::client::{Access, Client, ClientError, EntryInfo, LockRange, Modification, Path};
 use sharebench_ncp::wire::dos::access;
 use sharebench_ncp::wire::{Completion, DosTime};
 
@@ -61,8 +61,12 @@ impl NcpSession {
             MetaOp::CloneRange { .. } | MetaOp::PunchHole { .. } | MetaOp::ReadSparse { .. } => {
                 Err(OpError::no_ranges("NCP", op))
             }
-            MetaOp::Lock { file, offset, bytes, wait } => self.lock(*file, (*offset, *bytes), *wait).await,
-            MetaOp::Unlock { file, offset, bytes } => self.unlock(*file, (*offset, *bytes)).await,
+            MetaOp::Lock { file, offset: start, bytes: length, wait } => {
+                self.lock(*file, LockRange { start: *start, length: *length }, *wait).await
+            }
+            MetaOp::Unlock { file, offset: start, bytes: length } => {
+                self.unlock(*file, LockRange { start: *start, length: *length }).await
+            }
             MetaOp::OpenDenying { path } => self.open_denying(path).await,
             MetaOp::OpenSemaphore { name } => self.open_semaphore(name).await,
             MetaOp::WaitSemaphore => self.wait_on_semaphore().await,

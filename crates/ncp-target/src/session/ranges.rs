@@ -1,6 +1,7 @@
 //! Copies that the server makes by itself (docs/protocols/ncp.md 3.2 and 3.5: 0x4A, or 87/70 for large files).
 
 use sharebench_model::{FileRef, OpError};
+use sharebench_ncp::client::FilePosition;
 
 use crate::session::NcpSession;
 
@@ -16,14 +17,12 @@ impl NcpSession {
         offset: u64,
         bytes: u64,
     ) -> Result<u64, OpError> {
-        let source = self.files.get(from)?.handles.first().copied().ok_or_else(OpError::no_session)?;
-        let target = self.files.get(to)?.handles.first().copied().ok_or_else(OpError::no_session)?;
+        let source = FilePosition { file: self.first_handle(from)?, offset };
+        let target = FilePosition { file: self.first_handle(to)?, offset };
         // The client's cache must not hold what the server changes.
         self.drop_cache(to).await?;
         let count = bytes.min(MAX_COPY) as u32;
-        let copied = self
-            .call_client(async |client| client.copy((source, offset), (target, offset), count).await)
-            .await?;
+        let copied = self.call_client(async |client| client.copy(source, target, count).await).await?;
         if copied > u64::from(count) {
             return Err(OpError::copied_too_much("copy", copied, u64::from(count)));
         }

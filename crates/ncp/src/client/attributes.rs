@@ -25,6 +25,15 @@ pub struct Modification {
     pub accessed: Option<u16>,
 }
 
+/// A position in an open file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FilePosition {
+    /// The file.
+    pub file: File,
+    /// Offset in bytes.
+    pub offset: u64,
+}
+
 impl<C: Transport> Client<C> {
     /// All information that the server has about a name.
     pub async fn info(&mut self, path: &Path) -> Result<Info, ClientError> {
@@ -75,11 +84,13 @@ impl<C: Transport> Client<C> {
     /// `count`.
     pub async fn copy(
         &mut self,
-        (source, source_offset): (File, u64),
-        (target, target_offset): (File, u64),
+        source: FilePosition,
+        target: FilePosition,
         count: u32,
     ) -> Result<u64, ClientError> {
         const STEP: &str = "copy";
+        let FilePosition { file: source, offset: source_offset } = source;
+        let FilePosition { file: target, offset: target_offset } = target;
         let source = FileHandle::of_name_space(source.0);
         let target = FileHandle::of_name_space(target.0);
         if self.large {

@@ -19,6 +19,15 @@ const MAX_OBJECTS: usize = 100_000;
 /// The largest number of properties of an object.
 const MAX_PROPERTIES: usize = 1000;
 
+/// Type and name of an object of a bindery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ObjectName<'n> {
+    /// Type: 1 user, 2 group, 4 file server.
+    pub kind: u16,
+    /// Name.
+    pub name: &'n str,
+}
+
 /// An object of a bindery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BinderyObject {
@@ -182,17 +191,17 @@ impl<C: Transport> Client<C> {
     /// True when a member is in the set of an object.
     pub async fn is_in_set(
         &mut self,
-        (kind, name): (u16, &str),
+        object: ObjectName<'_>,
         property: &str,
-        (member_kind, member): (u16, &str),
+        member: ObjectName<'_>,
     ) -> Result<bool, ClientError> {
         const STEP: &str = "object in set";
         let call = IsObjectInSet {
-            kind,
-            name: text(STEP, name)?,
+            kind: object.kind,
+            name: text(STEP, object.name)?,
             property: text(STEP, property)?,
-            member_kind,
-            member: text(STEP, member)?,
+            member_kind: member.kind,
+            member: text(STEP, member.name)?,
         };
         let done = self.call(STEP, &call.into()).await;
         Ok(unless(done, &[Completion::NoSuchMember])?.is_some())

@@ -42,8 +42,26 @@ fn client_reads_objects_properties_and_users_over_every_transport() {
                 assert_eq!(found, [b"NET_ADDRESS"]);
                 let members = client.set(GROUP, "EVERYONE", "GROUP_MEMBERS").await.unwrap().unwrap();
                 assert_eq!(members.len(), 102);
-                assert!(client.is_in_set((GROUP, "LAB"), "GROUP_MEMBERS", (USER, "BENCH")).await.unwrap());
-                assert!(!client.is_in_set((GROUP, "LAB"), "GROUP_MEMBERS", (USER, "USER1")).await.unwrap());
+                assert!(
+                    client
+                        .is_in_set(
+                            ObjectName { kind: GROUP, name: "LAB" },
+                            "GROUP_MEMBERS",
+                            ObjectName { kind: USER, name: "BENCH" }
+                        )
+                        .await
+                        .unwrap()
+                );
+                assert!(
+                    !client
+                        .is_in_set(
+                            ObjectName { kind: GROUP, name: "LAB" },
+                            "GROUP_MEMBERS",
+                            ObjectName { kind: USER, name: "USER1" }
+                        )
+                        .await
+                        .unwrap()
+                );
                 assert_eq!(client.property(USER, "BENCH", "IDENTIFICATION").await.unwrap(), None);
                 let users = client.users().await.unwrap();
                 let [user] = &users[..] else { panic!("{users:?}") };

@@ -392,7 +392,7 @@ impl<C: Transport> Client<C> {
         transfer.note_round_trip(now, round_trip);
         if fields.flags & flag::SYSTEM != 0 {
             let again = transfer.out.missing_fragments(packet.missing(), connection.fragment_len);
-            transfer.note_missing(again.len(), fields.delay, (now, *round_trip), connection);
+            transfer.note_missing(again.len(), fields.delay, now, *round_trip, connection);
             self.counts.resent += u64::from(!again.is_empty());
             self.counts.lost_fragments += again.len() as u64;
             transfer.queue.extend(again.into_iter().map(OutgoingPacket::Fragment));
@@ -461,7 +461,8 @@ impl Transfer {
         &mut self,
         missing: usize,
         delay: u32,
-        (now, round_trip): (Duration, Option<Duration>),
+        now: Duration,
+        round_trip: Option<Duration>,
         connection: &BurstConnection,
     ) {
         let arrived = self.out.bytes.len().div_ceil(connection.fragment_len.max(1)).saturating_sub(missing);

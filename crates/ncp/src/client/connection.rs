@@ -173,10 +173,10 @@ impl ConnectionState {
         self.waiting = Some(kind);
         let message = &mut self.message;
         message.clear();
-        let start = envelope::open_request(message, self.transport, self.signer.is_some());
-        ClientHeader::put(&header, message);
-        put(message);
-        envelope::close_request(message, (0, start), self.transport, self.signer.as_mut(), REPLY_BUFFER);
+        envelope::put_request(self.transport, self.signer.as_mut(), REPLY_BUFFER, message, |message| {
+            ClientHeader::put(&header, message);
+            put(message);
+        });
         message
     }
 }

@@ -13,7 +13,7 @@ use crate::wire::large::ClearLarge;
 use crate::wire::{Completion, ShortHandle};
 
 const OTHER: Peer = Peer::Stream(2);
-const RANGE: (u64, u64) = (100, 50);
+const RANGE: LockRange = LockRange { start: 100, length: 50 };
 
 fn refusal<T: std::fmt::Debug>(done: Result<T, ClientError>) -> Completion {
     match done {
@@ -50,7 +50,7 @@ fn lock_is_granted_once_after_its_release() {
         block_on(async {
             let ((mut one, mine), (mut other, theirs)) = two(transport, signatures, seed).await;
             assert!(one.lock(mine, RANGE, Lock::Exclusive, Duration::ZERO).await.unwrap());
-            let (start, length) = RANGE;
+            let LockRange { start, length } = RANGE;
             let release = ClearLarge { file: ShortHandle(mine.0.0), start, length };
             let release = one.connection.request(&release.into()).to_vec();
             let link = other.transport_mut();
@@ -93,7 +93,12 @@ fn shared_lock_allows_reading_and_shared_locks() {
     block_on(async {
         let ((mut one, mine), (mut other, theirs)) = two(TransportKind::Udp, Level::Never, 1).await;
         assert!(one.lock(mine, RANGE, Lock::Shared, Duration::ZERO).await.unwrap());
-        assert!(other.lock(theirs, (149, 100), Lock::Shared, Duration::ZERO).await.unwrap());
+        assert!(
+            other
+                .lock(theirs, LockRange { start: 149, length: 100 }, Lock::Shared, Duration::ZERO)
+                .await
+                .unwrap()
+        );
         assert!(!other.lock(theirs, RANGE, Lock::Exclusive, Duration::ZERO).await.unwrap());
         other.read(theirs, 100, &mut [0; 50]).await.unwrap();
         assert_eq!(refusal(other.write(theirs, 148, &[1]).await), Completion::IoOnLockedRegion);
@@ -104,6 +109,11 @@ fn shared_lock_allows_reading_and_shared_locks() {
         assert_eq!(refusal(other.delete(&path("SYS:SHARED")).await), Completion::AllFilesInUse);
         one.close(mine).await.unwrap();
         other.write(theirs, 148, &[1]).await.unwrap();
-        assert!(other.lock(theirs, (0, u64::MAX), Lock::Exclusive, Duration::ZERO).await.unwrap());
+        assert!(
+            other
+                .lock(theirs, LockRange { start: 0, length: u64::MAX }, Lock::Exclusive, Duration::ZERO)
+                .await
+                .unwrap()
+        );
     });
 }

@@ -38,13 +38,30 @@ pub(super) fn ticks(patience: Duration) -> u16 {
     u16::try_from(ticks).unwrap_or(u16::MAX)
 }
 
+/// A range of bytes to lock, at least one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockRange {
+    /// First byte of the range.
+    pub start: u64,
+    /// Bytes of the range.
+    pub length: u64,
+}
+
+impl LockRange {
+    /// The range of a file for the calls with 32-bit offsets.
+    fn classic(self, step: &'static str, file: File) -> Result<Range, ClientError> {
+        let file = FileHandle::of_name_space(file.0);
+        Ok(Range { file, start: near(step, self.start)?, length: near(step, self.length)? })
+    }
+}
+
 impl<C: Transport> Client<C> {
-    /// Locks `length` bytes, at least one, from `start` on. Returns false when another connection holds a conflicting
+    /// Locks a range. Returns false when another connection holds a conflicting
     /// lock for longer than `patience`. The server counts in ticks of 1/18 s, up to one hour.
     pub async fn lock(
         &mut self,
         file: File,
-        (start, length): (u64, u64),
+        range: LockRange,
         lock: Lock,
         patience: Duration,
     ) -> Result<bool, ClientError> {
@@ -52,10 +69,11 @@ impl<C: Transport> Client<C> {
         let flag = lock.flag();
         let timeout = ticks(patience);
         let call: Request<'_> = if self.large {
+            let LockRange { start, length } = range;
             LockLarge { flag: u32::from(flag), file: file.0, start, length, timeout: u32::from(timeout) }
                 .into()
         } else {
-            let Range { file, start, length } = near_range(STEP, file, (start, length))?;
+            let Range { file, start, length } = range.classic(STEP, file)?;
             LockRecord { flag, file, start, length, timeout }.into()
         };
         self.call_waiting(STEP, &call, timeout).await
@@ -82,19 +100,13 @@ impl<C: Transport> Client<C> {
     }
 
     /// Releases exactly the range that [`Self::lock`] locked.
-    pub async fn unlock(&mut self, file: File, (start, length): (u64, u64)) -> Result<(), ClientError> {
+    pub async fn unlock(&mut self, file: File, range: LockRange) -> Result<(), ClientError> {
         const STEP: &str = "unlock";
         let call: Request<'_> = if self.large {
-            ClearLarge { file: file.0, start, length }.into()
+            ClearLarge { file: file.0, start: range.start, length: range.length }.into()
         } else {
-            ClearRecord { range: near_range(STEP, file, (start, length))? }.into()
+            ClearRecord { range: range.classic(STEP, file)? }.into()
         };
         self.call(STEP, &call).await.map(|_| ())
     }
-}
-
-/// A range for the calls with 32-bit offsets.
-fn near_range(step: &'static str, file: File, (start, length): (u64, u64)) -> Result<Range, ClientError> {
-    let file = FileHandle::of_name_space(file.0);
-    Ok(Range { file, start: near(step, start)?, length: near(step, length)? })
 }

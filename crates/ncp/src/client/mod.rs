@@ -36,15 +36,15 @@ mod tests;
 mod transport;
 
 pub use crate::burst::{BurstUse, UsedRange};
-pub use attributes::Modification;
-pub use bindery::{BinderyObject, BinderyProperty, ConnectedUser};
+pub use attributes::{FilePosition, Modification};
+pub use bindery::{BinderyObject, BinderyProperty, ConnectedUser, ObjectName};
 pub use blocking::{TcpTransport, UdpTransport, block_on};
 pub use bursts::Direction;
 pub use connection::{ConnectionState, Received, Reply};
 pub use error::ClientError;
 pub use exchange::Client;
 pub use files::File;
-pub use locks::Lock;
+pub use locks::{Lock, LockRange};
 pub use names::{Access, EntryInfo, Path, VolumeSpace};
 pub use options::{BurstOptions, Counts, LargePackets, Login, MAX_BUFFER, MIN_BUFFER, Negotiation, Options};
 pub use probing::ProbeResult;

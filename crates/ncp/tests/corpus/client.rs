@@ -5,7 +5,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_ncp::client::{
-    Access, BurstOptions, Client, ClientError, Lock, Login, Options, Path, Transport, block_on,
+    Access, BurstOptions, Client, ClientError, Lock, LockRange, Login, ObjectName, Options, Path, Transport,
+    block_on,
 };
 use sharebench_ncp::security::level::Level;
 use sharebench_ncp::wire::TransportKind;
@@ -127,8 +128,10 @@ async fn converse(transport: Scripted<'_>, options: Options) -> Result<(), Clien
             assert!(read.map_or(true, |len| len <= buffer.len()));
             let _ = client.write(file, offset, &data).await;
         }
-        let _ = client.lock(file, (0, 9), Lock::Exclusive, Duration::from_secs(1)).await;
-        let _ = client.unlock(file, (0, 9)).await;
+        let _ = client
+            .lock(file, LockRange { start: 0, length: 9 }, Lock::Exclusive, Duration::from_secs(1))
+            .await;
+        let _ = client.unlock(file, LockRange { start: 0, length: 9 }).await;
         let _ = (client.size(file).await, client.commit(file).await, client.resize(file, 7).await);
         let _ = client.close(file).await;
     }
@@ -153,7 +156,13 @@ async fn read_bindery(client: &mut Client<Scripted<'_>>) {
     let _ = client.objects(ANY_KIND, "*").await;
     let _ = client.properties(USER, "BENCH").await;
     let _ = client.set(USER, "BENCH", "GROUPS_I'M_IN").await;
-    let _ = client.is_in_set((USER, "BENCH"), "GROUPS_I'M_IN", (USER, "BENCH")).await;
+    let _ = client
+        .is_in_set(
+            ObjectName { kind: USER, name: "BENCH" },
+            "GROUPS_I'M_IN",
+            ObjectName { kind: USER, name: "BENCH" },
+        )
+        .await;
     let _ = client.object_connections(USER, "BENCH").await;
     let _ = client.connection_address(1).await;
     let _ = client.users().await;
