@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::time::{Duration, Instant};
 
 use sharebench_model::{DataOp, FileRef, MetaOp, MetaYield, OpenHow, Slot, Stability};
-use sharebench_ncp_target::NcpTarget;
+use sharebench_ncp::target::NcpTarget;
 use sharebench_nfs::NfsTarget;
 use sharebench_posix::PosixTarget;
 #[cfg(feature = "smb")]

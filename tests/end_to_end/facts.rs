@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_model::{Fact, FactClass, MetaOp, OpenHow, TargetFacts};
-use sharebench_ncp_target::NcpTarget;
+use sharebench_ncp::target::NcpTarget;
 use sharebench_nfs::NfsTarget;
 use sharebench_posix::PosixTarget;
 use sharebench_server::{
@@ -19,7 +19,7 @@ use sharebench_target::{Secret, SessionSpec, Target, call};
 use crate::adapters::{block_on, url};
 
 /// Crates whose sources state facts.
-const CLIENTS: [&str; 8] = ["engine", "ncp-target", "nfs", "posix", "relay", "smb", "target", "windows-path"];
+const CLIENTS: [&str; 8] = ["engine", "ncp", "nfs", "posix", "relay", "smb", "target", "windows-path"];
 
 fn volume() -> Arc<dyn Volume> {
     Arc::new(MemoryVolume::new(64 << 20))

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use sharebench_ncp_target::NcpTarget;
+use sharebench_ncp::target::NcpTarget;
 use sharebench_target::Secret;
 use sharebench_target::conformance::Suite;
 use sharebench_tests::{Capture, Captured, Sharebench, Smbd, needs};

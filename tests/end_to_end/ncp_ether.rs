@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sharebench_ncp_target::NcpTarget;
+use sharebench_ncp::target::NcpTarget;
 use sharebench_server::{MemoryVolume, NcpEtherServer, NcpServerOptions};
 use sharebench_target::Secret;
 use sharebench_target::conformance::Suite;

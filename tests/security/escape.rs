@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use sharebench_model::{DataOp, MetaOp, MetaYield, OpenHow, Slot};
-use sharebench_ncp_target::NcpTarget;
+use sharebench_ncp::target::NcpTarget;
 use sharebench_nfs::NfsTarget;
 use sharebench_smb::SmbTarget;
 use sharebench_target::{Secret, SessionSpec, Target, TargetUrl, call, reply_for};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::{fs, io};
 
 /// Each crate with the crates of the workspace that it may depend on. An unlisted crate may depend on none.
-const ALLOWED: [(&str, &[&str]); 29] = [
+const ALLOWED: [(&str, &[&str]); 28] = [
     ("model", &[]),
     ("stats", &["model"]),
     ("plan", &["model"]),
@@ -24,9 +24,8 @@ const ALLOWED: [(&str, &[&str]); 29] = [
     ("tls", &[]),
     ("smb", &["model", "target", "relay", "stream-client", "gss"]),
     ("nfs", &["model", "target", "relay", "stream-client", "gss", "tls"]),
-    // The NCP library is independent of benchmarks; `ncp-target` adapts its client.
-    ("ncp", &[]),
-    ("ncp-target", &["model", "target", "relay", "ncp"]),
+    // Only its module `target` uses them.
+    ("ncp", &["model", "target", "relay"]),
     // `cluster` defines the messages between ranks; `mpi` transports them.
     ("cluster", &["stats"]),
     ("mpi", &["cluster"]),
@@ -48,7 +47,7 @@ const ALLOWED: [(&str, &[&str]); 29] = [
     ("tests", &EVERY_CRATE),
 ];
 
-const EVERY_CRATE: [&str; 27] = [
+const EVERY_CRATE: [&str; 26] = [
     "model",
     "stats",
     "plan",
@@ -63,7 +62,6 @@ const EVERY_CRATE: [&str; 27] = [
     "smb",
     "nfs",
     "ncp",
-    "ncp-target",
     "cluster",
     "mpi",
     "engine",

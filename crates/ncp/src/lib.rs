@@ -3,7 +3,8 @@
 //! [`wire`] has the message codecs for both directions, [`security`] password hashes and packet signatures,
 //! [`server`] a bindery server, and [`burst`] packet burst for both sides. None of them does I/O. [`client`] drives
 //! the client side over a [`client::Transport`]; blocking transports are included. [`ether`] is a Linux packet
-//! socket, and [`receive_buffer`] enlarges that of a datagram socket.
+//! socket, and [`receive_buffer`] enlarges that of a datagram socket. [`target`] lets the engine measure a server with the
+//! client; nothing else here depends on benchmarks.
 //!
 //! ```
 //! use sharebench_ncp::security::password;
@@ -28,4 +29,5 @@ pub mod ether;
 pub mod receive_buffer;
 pub mod security;
 pub mod server;
+pub mod target;
 pub mod wire;

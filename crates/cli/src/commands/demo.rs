@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use sharebench_model::units::{ByteSize, counted, show_seconds};
-use sharebench_ncp_target::NcpTarget;
+use sharebench_ncp::target::NcpTarget;
 use sharebench_nfs::NfsTarget;
 use sharebench_plan::{Load, Plan, PlannedTarget, ResolvedPlan, Sweep, Test, Think};
 use sharebench_server::{EmbeddedServers, MemoryVolume, ServeOptions, Volume};

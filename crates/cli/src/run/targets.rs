@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sharebench_gss::{Identity, SharedCredential, TicketPool};
-use sharebench_ncp_target::{NcpProbe, NcpTarget};
+use sharebench_ncp::target::{NcpProbe, NcpTarget};
 use sharebench_nfs::{NfsProbe, NfsTarget, Xprtsec};
 use sharebench_plan::{PlannedTarget, ResolvedPlan};
 use sharebench_smb::{SmbProbe, SmbTarget};

@@ -5,17 +5,17 @@ use std::os::unix::net::UnixDatagram;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_ncp::client::{Access, Client, LargePackets, Login, Options, Path, ProbeResult};
-use sharebench_ncp::ether::EtherSocket;
-use sharebench_ncp::security::level::{Level, Negotiated};
-use sharebench_ncp::wire::ethernet::Framing;
-use sharebench_ncp::wire::name_space::space;
 use sharebench_server::{MemoryVolume, NcpEtherServer, NcpServerOptions};
 use sharebench_target::{Secret, TargetUrl, UrlPart};
 
-use crate::options::NcpOptions;
-use crate::setup::{SetupError, over};
-use crate::transport::SocketTransport;
+use crate::client::{Access, Client, LargePackets, Login, Options, Path, ProbeResult};
+use crate::ether::EtherSocket;
+use crate::security::level::{Level, Negotiated};
+use crate::target::options::NcpOptions;
+use crate::target::setup::{SetupError, over};
+use crate::target::transport::SocketTransport;
+use crate::wire::ethernet::Framing;
+use crate::wire::name_space::space;
 
 const LOGIN: Login<'_> = Login { user: "lab", password: "Pass word" };
 
@@ -25,9 +25,12 @@ fn served(framing: Framing, checksums: Level) -> (NcpEtherServer, EtherSocket) {
     for end in [&near, &far] {
         end.set_nonblocking(true).unwrap();
     }
+    // The server is linked with the library, of which this is the test build: its types are others.
+    let checksums = sharebench_ncp::security::level::Level::from_number(checksums as u8).unwrap();
+    let framing_of_server = sharebench_ncp::wire::ethernet::Framing::from_name(framing.name()).unwrap();
     let accounts = vec![("lab".to_owned(), Secret::new(LOGIN.password))];
     let options = NcpServerOptions { accounts, checksums, threads: 1, ..NcpServerOptions::default() };
-    let socket = EtherSocket::over(far, [2, 0, 0, 0, 0, 1], framing);
+    let socket = sharebench_ncp::ether::EtherSocket::over(far, [2, 0, 0, 0, 0, 1], framing_of_server);
     let volume = Arc::new(MemoryVolume::new(16 << 20));
     let server = NcpEtherServer::start_over(socket, 0x10, volume, options).unwrap();
     (server, EtherSocket::over(near, [2, 0, 0, 0, 0, 2], framing))

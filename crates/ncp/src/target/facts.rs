@@ -1,12 +1,12 @@
 //! The negotiated properties of a session, as facts of the run.
 
 use sharebench_model::{COMMIT_ON_CLOSE, Fact, NO_CLIENT_CACHE, TargetFacts};
-use sharebench_ncp::client::{Client, Direction, ProbeResult};
-use sharebench_ncp::wire::name_space;
-use sharebench_ncp::wire::server_info::ServerInfo;
 
-use crate::options::NcpOptions;
-use crate::transport::SocketTransport;
+use crate::client::{Client, Direction, ProbeResult};
+use crate::target::options::NcpOptions;
+use crate::target::transport::SocketTransport;
+use crate::wire::name_space;
+use crate::wire::server_info::ServerInfo;
 
 /// A name space by the name that the option `names=` and the facts give it.
 fn name_of_space(id: u8) -> String {

@@ -3,8 +3,9 @@
 use std::io::ErrorKind;
 
 use sharebench_model::{ErrorClass, OpError, OpStep};
-use sharebench_ncp::client::ClientError;
-use sharebench_ncp::wire::Completion;
+
+use crate::client::ClientError;
+use crate::wire::Completion;
 
 /// Converts a failed call into an error of the engine.
 pub(crate) fn failure(error: &ClientError) -> OpError {

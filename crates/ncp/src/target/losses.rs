@@ -3,7 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use sharebench_model::{Fact, TargetFacts};
-use sharebench_ncp::client::{BurstUse, Counts};
+
+use crate::client::{BurstUse, Counts};
 
 /// Retransmissions, lost fragments of bursts, and the windows and gaps in use, of several connections.
 #[derive(Debug, Clone, Copy, Default)]

@@ -8,10 +8,10 @@ use sharebench_target::{
     Session, SessionSpec, Target, TargetUrl, UrlError, UrlPart,
 };
 
-use crate::offers::explain;
-use crate::options::NcpOptions;
-use crate::policy::check_policy;
-use crate::setup::open_session;
+use crate::target::offers::explain;
+use crate::target::options::NcpOptions;
+use crate::target::policy::check_policy;
+use crate::target::setup::open_session;
 
 /// The largest record that is split into several requests.
 const MAX_SPLIT: u32 = 16 << 20;

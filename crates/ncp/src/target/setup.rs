@@ -5,20 +5,20 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use sharebench_model::{ErrorClass, Fact, TargetFacts};
-use sharebench_ncp::client::{BurstOptions, Client, ClientError, LargePackets, Login, Options, Path};
-use sharebench_ncp::ether::EtherSocket;
-use sharebench_ncp::wire::name_space::space;
-use sharebench_ncp::wire::{Completion, short_name};
 use sharebench_target::{LoginPhase, SessionSpec, UrlPart};
 
-use crate::facts::negotiated;
-use crate::failure::failure;
-use crate::options::ether::EtherOptions;
-use crate::options::{NameChoice, NcpOptions};
-use crate::session::NcpSession;
-use crate::session::connection::Connection;
-use crate::transport::SocketTransport;
-use crate::transport::server_search::find;
+use crate::client::{BurstOptions, Client, ClientError, LargePackets, Login, Options, Path};
+use crate::ether::EtherSocket;
+use crate::target::facts::negotiated;
+use crate::target::failure::failure;
+use crate::target::options::ether::EtherOptions;
+use crate::target::options::{NameChoice, NcpOptions};
+use crate::target::session::NcpSession;
+use crate::target::session::connection::Connection;
+use crate::target::transport::SocketTransport;
+use crate::target::transport::server_search::find;
+use crate::wire::name_space::space;
+use crate::wire::{Completion, short_name};
 
 /// Grace period after the connect timeout, so that a connection attempt reports its own error first.
 const GRACE: Duration = Duration::from_millis(1);

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use sharebench_ncp::wire::short_name;
 use sharebench_target::{DIRECTORY_PREFIX, MARKER, SHORT_MARKER, short_directory, short_hash};
+
+use crate::wire::short_name;
 
 /// The largest number of names that are remembered. Further ones are shown in their 8.3 form in listings.
 const MAX_REMEMBERED: usize = 65_536;

@@ -8,12 +8,11 @@ use sharebench_model::{
     CachePolicy, DataOp, ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Reply,
     Slot, Stability,
 };
+use sharebench_ncp::target::NcpTarget;
 use sharebench_server::{
     DeviceOptions, DeviceVolume, MemoryVolume, NcpServer, NcpServerOptions, ServiceTime, Volume,
 };
 use sharebench_target::{Secret, Session, SessionSpec, Target, TargetUrl, call, reply_for};
-
-use crate::NcpTarget;
 
 fn server(volume: Arc<dyn Volume>) -> NcpServer {
     let options = NcpServerOptions { threads: 1, ..NcpServerOptions::default() };

@@ -5,13 +5,11 @@ use std::time::Duration;
 
 use sharebench_model::ErrorClass;
 use sharebench_ncp::security::level::Level;
+use sharebench_ncp::target::{NcpProbe, NcpTarget};
 use sharebench_server::{MemoryVolume, NcpServer, NcpServerOptions};
 use sharebench_target::offers::{OfferReport, Usability, web_server};
 use sharebench_target::{Secret, SessionSpec, Target, TargetUrl, UrlPart};
 use tokio::net::TcpListener;
-
-use super::NcpProbe;
-use crate::NcpTarget;
 
 const PASSWORD: &str = "Pass word";
 /// Long, because a probe ends as soon as every call has its answer.

@@ -9,13 +9,12 @@ use sharebench_model::{
 };
 use sharebench_ncp::receive_buffer;
 use sharebench_ncp::security::level::Level;
+use sharebench_ncp::target::NcpTarget;
 use sharebench_server::{DosAttributes, MemoryVolume, NcpServer, NcpServerOptions, ROOT, Volume};
 use sharebench_target::conformance::Suite;
 use sharebench_target::{
     Capabilities, ConnectError, Secret, Session, SessionSpec, Target, TargetUrl, UrlPart, call, reply_for,
 };
-
-use crate::NcpTarget;
 
 const PASSWORD: &str = "Pass word";
 

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use sharebench_model::ErrorClass;
-use sharebench_ncp::wire::TransportKind;
 use sharebench_target::offers::identify_peer;
 use sharebench_target::{ConnectError, SessionSpec, UrlPart};
 use tokio::time::Instant;
 
 use super::login_methods;
 use super::session::examine;
-use crate::incompatibility::Incompatibility;
-use crate::options::NcpOptions;
-use crate::setup::{attach, resolve};
+use crate::target::incompatibility::Incompatibility;
+use crate::target::options::NcpOptions;
+use crate::target::setup::{attach, resolve};
+use crate::wire::TransportKind;
 
 /// Returns the error with the incompatibility in words if the server shows one within `limit`, and the same error
 /// otherwise.

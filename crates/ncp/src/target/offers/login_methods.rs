@@ -1,8 +1,8 @@
 //! Which login methods a server answers: the bindery, directory services (NDS), and NMAS.
 
-use sharebench_ncp::client::{Client, ClientError, Transport};
-use sharebench_ncp::wire::login::{GetLoginKey, GetObjectId, USER};
-use sharebench_ncp::wire::{Completion, Function, Pstr, Request};
+use crate::client::{Client, ClientError, Transport};
+use crate::wire::login::{GetLoginKey, GetObjectId, USER};
+use crate::wire::{Completion, Function, Pstr, Request};
 
 /// Ping of directory services; a server without them answers FB (docs/protocols/ncp.md 2.4).
 const NDS_PING: Function = Function::sub(0x68, 0x01);

@@ -11,8 +11,5 @@ mod rows;
 mod server_clock;
 mod session;
 
-#[cfg(test)]
-mod tests;
-
 pub(crate) use explain::explain;
 pub use probe::NcpProbe;

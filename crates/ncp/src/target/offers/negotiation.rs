@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use sharebench_ncp::client::{BurstOptions, ClientError, ProbeResult};
-use sharebench_ncp::security::level::Level;
-use sharebench_ncp::wire::TransportKind;
-use sharebench_ncp::wire::negotiate::{AcceptedBurst, AcceptedPacketSize, OfferBurst, PacketSize, Security};
-use sharebench_ncp::wire::{Codec, Completion};
 use sharebench_target::SessionSpec;
 use tokio::time::{Instant, timeout_at};
 
-use crate::options::NcpOptions;
-use crate::setup::attach;
+use crate::client::{BurstOptions, ClientError, ProbeResult};
+use crate::security::level::Level;
+use crate::target::options::NcpOptions;
+use crate::target::setup::attach;
+use crate::wire::TransportKind;
+use crate::wire::negotiate::{AcceptedBurst, AcceptedPacketSize, OfferBurst, PacketSize, Security};
+use crate::wire::{Codec, Completion};
 
 /// First retransmission pause: shorter than that of a run, because a probe has little time.
 const RETRY: Duration = Duration::from_millis(150);

@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use sharebench_ncp::wire::TransportKind;
 use sharebench_target::offers::{OfferReport, add_addresses, identify_peer};
 use sharebench_target::{LocalBoxFuture, Secret, TargetUrl, UrlError};
 use tokio::time::Instant;
@@ -11,8 +10,9 @@ use tokio::time::Instant;
 use super::negotiation::{self, NegotiationFindings};
 use super::rows;
 use super::session::{self, SessionFindings};
-use crate::incompatibility::Incompatibility;
-use crate::options::NcpOptions;
+use crate::target::incompatibility::Incompatibility;
+use crate::target::options::NcpOptions;
+use crate::wire::TransportKind;
 
 /// A probe of the server of an `ncp://` URL, which may have no volume.
 ///

@@ -1,17 +1,17 @@
 //! The results of a probe as rows of a report.
 
 use sharebench_model::Fact;
-use sharebench_ncp::client::ProbeResult;
-use sharebench_ncp::wire::TransportKind;
-use sharebench_ncp::wire::name_space::space;
-use sharebench_ncp::wire::text::unpadded;
 use sharebench_target::offers::{OfferReport, Usability, size_text};
 
 use super::login_methods::Answer;
 use super::negotiation::{NegotiationFindings, SignatureOffer};
 use super::probe::Findings;
 use super::server_clock;
-use crate::options::NcpOptions;
+use crate::client::ProbeResult;
+use crate::target::options::NcpOptions;
+use crate::wire::TransportKind;
+use crate::wire::name_space::space;
+use crate::wire::text::unpadded;
 
 const HOST: &str = "host";
 const SECURITY: &str = "security";

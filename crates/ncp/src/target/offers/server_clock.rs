@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sharebench_ncp::wire::server_info::DateAndTime;
+use crate::wire::server_info::DateAndTime;
 
 /// Time zones differ by multiples of a quarter of an hour.
 const QUARTER_S: i64 = 15 * 60;

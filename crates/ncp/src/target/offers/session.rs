@@ -3,18 +3,18 @@
 use std::time::SystemTime;
 
 use sharebench_model::TargetFacts;
-use sharebench_ncp::client::{Client, ClientError};
-use sharebench_ncp::wire::name_space::{GetNameSpaces, NameSpaces, space};
-use sharebench_ncp::wire::server_info::{DateAndTime, GetDateAndTime, ServerInfo};
-use sharebench_ncp::wire::volume::{GetVolumeName, GetVolumeUsage, VolumeName, VolumeUsage};
-use sharebench_ncp::wire::{Codec, Completion, WireError};
 use sharebench_target::SessionSpec;
 use tokio::time::{Instant, timeout_at};
 
 use super::login_methods::{self, LoginMethods};
-use crate::options::NcpOptions;
-use crate::setup::{SetupError, attach, inspect_target, log_in};
-use crate::transport::SocketTransport;
+use crate::client::{Client, ClientError};
+use crate::target::options::NcpOptions;
+use crate::target::setup::{SetupError, attach, inspect_target, log_in};
+use crate::target::transport::SocketTransport;
+use crate::wire::name_space::{GetNameSpaces, NameSpaces, space};
+use crate::wire::server_info::{DateAndTime, GetDateAndTime, ServerInfo};
+use crate::wire::volume::{GetVolumeName, GetVolumeUsage, VolumeName, VolumeUsage};
+use crate::wire::{Codec, Completion, WireError};
 
 /// Numbers of volumes that are tried.
 const MAX_VOLUMES: u8 = 64;

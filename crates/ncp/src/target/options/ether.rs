@@ -1,9 +1,9 @@
 //! Options of `transport=ether`.
 
-use sharebench_ncp::wire::ethernet::Framing;
 use sharebench_target::{TargetUrl, UrlError};
 
-use sharebench_ncp::wire::TransportKind;
+use crate::wire::TransportKind;
+use crate::wire::ethernet::Framing;
 
 /// The Ethernet segment of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,17 +7,17 @@ mod values;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_ncp::client::{BurstOptions, MAX_BUFFER, MIN_BUFFER, Negotiation};
-use sharebench_ncp::security::level::Level;
-use sharebench_ncp::wire::TransportKind;
 use sharebench_relay::{FAR_OPTION, Far};
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
-use crate::losses::LossTotals;
-use crate::options::ether::EtherOptions;
-use crate::options::profile::Profile;
-use crate::options::values::{burst, level, retry, split_path, switch};
-use crate::short_names::ShortNames;
+use crate::client::{BurstOptions, MAX_BUFFER, MIN_BUFFER, Negotiation};
+use crate::security::level::Level;
+use crate::target::losses::LossTotals;
+use crate::target::options::ether::EtherOptions;
+use crate::target::options::profile::Profile;
+use crate::target::options::values::{burst, level, retry, split_path, switch};
+use crate::target::short_names::ShortNames;
+use crate::wire::TransportKind;
 
 const KNOWN: &str = "transport, profile, sign, checksum, buffer, lip, split, retry, burst, window, gap, packet, \
                      names, connections, cache, commit, iface, frame, network, far";
@@ -306,7 +306,7 @@ fn buffer(
 
 #[cfg(test)]
 mod tests {
-    use sharebench_ncp::wire::ethernet::Framing;
+    use crate::wire::ethernet::Framing;
 
     use super::*;
 

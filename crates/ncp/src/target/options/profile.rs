@@ -3,10 +3,9 @@
 
 use std::time::Duration;
 
-use sharebench_ncp::client::{BurstOptions, Negotiation};
-use sharebench_ncp::security::level::Level;
-
-use sharebench_ncp::wire::TransportKind;
+use crate::client::{BurstOptions, Negotiation};
+use crate::security::level::Level;
+use crate::wire::TransportKind;
 
 /// The defaults of a requester.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

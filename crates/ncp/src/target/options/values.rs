@@ -4,11 +4,11 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use sharebench_model::units::parse_duration;
-use sharebench_ncp::client::{BurstOptions, MAX_BUFFER};
-use sharebench_ncp::security::level::Level;
 use sharebench_target::{TargetUrl, UrlError};
 
-use sharebench_ncp::wire::TransportKind;
+use crate::client::{BurstOptions, MAX_BUFFER};
+use crate::security::level::Level;
+use crate::wire::TransportKind;
 
 /// The volume, which may be empty, and the directories below it.
 pub(crate) fn split_path(url: &TargetUrl) -> Result<(String, Vec<String>), UrlError> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sharebench_model::{FileRef, OpError};
 
-use crate::session::cache::{CacheSize, FileCache};
+use crate::target::session::cache::{CacheSize, FileCache};
 
 /// What an operation that bypasses the cache and changes the file, a large write or a commit, has of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -3,12 +3,12 @@
 use std::task::{Context, Poll, ready};
 
 use sharebench_model::{DataOp, ErrorClass, FileRef, OpError, OpStep, Slot};
-use sharebench_ncp::client::{Client, ClientError, File};
 
-use crate::failure::{failure, is_harmless};
-use crate::session::cache::DirtyRange;
-use crate::session::cache_table::{CacheTable, Claim};
-use crate::transport::SocketTransport;
+use crate::client::{Client, ClientError, File};
+use crate::target::failure::{failure, is_harmless};
+use crate::target::session::cache::DirtyRange;
+use crate::target::session::cache_table::{CacheTable, Claim};
+use crate::target::transport::SocketTransport;
 
 /// A data operation in progress on a connection. It needs one request, or several in sequence if it is split or uses
 /// the cache.

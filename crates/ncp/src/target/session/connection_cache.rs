@@ -1,12 +1,12 @@
 //! How the operations of a connection use the caches of the session, and how dirty data is written back.
 
 use sharebench_model::{DataOp, FileRef, OpError, OpStep};
-use sharebench_ncp::client::{ClientError, File};
 
-use crate::failure::failure;
-use crate::session::cache::{DirtyRange, Store};
-use crate::session::cache_table::{CacheTable, Claim};
-use crate::session::connection::{Connection, PendingOperation, RequestPurpose, file_of};
+use crate::client::{ClientError, File};
+use crate::target::failure::failure;
+use crate::target::session::cache::{DirtyRange, Store};
+use crate::target::session::cache_table::{CacheTable, Claim};
+use crate::target::session::connection::{Connection, PendingOperation, RequestPurpose, file_of};
 
 impl Connection {
     /// Begins the next request of an operation that uses the cache. Returns `NoRequest` when the operation is

@@ -1,7 +1,8 @@
 //! Open files of a session, with one handle per connection.
 
 use sharebench_model::{FileRef, OpError};
-use sharebench_ncp::client::File;
+
+use crate::client::File;
 
 /// A [`FileRef`] has the slot index in its lower bits and the reuse count in the others, so that a reference to a
 /// closed file is detected.

@@ -1,10 +1,10 @@
 //! Listings of directories, page by page, with the sizes that each entry carries.
 
 use sharebench_model::{Entry, ListedPage, MetaYield, OpError};
-use sharebench_ncp::client::{EntryInfo, Search};
 use sharebench_target::{HeldEntries, ListingGuard};
 
-use crate::session::NcpSession;
+use crate::client::{EntryInfo, Search};
+use crate::target::session::NcpSession;
 
 /// A listing in progress.
 #[derive(Debug)]

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use sharebench_model::{ErrorClass, FileRef, MetaYield, OpError, OpStep};
-use sharebench_ncp::client::{Access, File, Lock, LockRange};
-use sharebench_ncp::wire::dos::access;
 
-use crate::session::NcpSession;
-use crate::session::files::OpenFile;
+use crate::client::{Access, File, Lock, LockRange};
+use crate::target::session::NcpSession;
+use crate::target::session::files::OpenFile;
+use crate::wire::dos::access;
 
 /// How long a server waits for a lock by one call. The caller requests it again, so that a server that cannot grant it holds
 /// no call for long.

@@ -17,25 +17,25 @@ use sharebench_model::{
     DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot, Stability, TargetFacts,
     WireCount,
 };
-use sharebench_ncp::client::{Client, Direction, Semaphore};
-use sharebench_ncp::wire::name_space::space;
-use sharebench_ncp::wire::server_info::GetDateAndTime;
 use sharebench_target::{LocalBoxFuture, Session, buffer_pool};
 
-use crate::losses::{LossCounts, LossTotals};
-use crate::options::NcpOptions;
-use crate::session::cache::CacheSize;
-use crate::session::cache_table::CacheTable;
-use crate::session::connection::Connection;
-use crate::session::files::Files;
-use crate::session::listing::Listing;
-use crate::short_names::ShortNames;
-use crate::transport::SocketTransport;
+use crate::client::{Client, Direction, Semaphore};
+use crate::target::losses::{LossCounts, LossTotals};
+use crate::target::options::NcpOptions;
+use crate::target::session::cache::CacheSize;
+use crate::target::session::cache_table::CacheTable;
+use crate::target::session::connection::Connection;
+use crate::target::session::files::Files;
+use crate::target::session::listing::Listing;
+use crate::target::short_names::ShortNames;
+use crate::target::transport::SocketTransport;
+use crate::wire::name_space::space;
+use crate::wire::server_info::GetDateAndTime;
 
 /// The session of one job or user: slot `n` uses connection `n`.
 ///
 /// It owns the connections, the open files (with one handle per connection), their caches and one buffer per slot.
-/// [`crate::setup::open_session`] creates it; closing or dropping it adds its losses to those of the target. A record
+/// [`crate::target::setup::open_session`] creates it; closing or dropping it adds its losses to those of the target. A record
 /// is one request; with `split=on` or a window of bursts that adapts it may be several, which the session counts.
 #[derive(Debug)]
 pub(crate) struct NcpSession {

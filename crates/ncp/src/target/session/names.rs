@@ -3,14 +3,14 @@
 use sharebench_model::{
     ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
 };
-use sharebench_ncp::client::{Access, Client, ClientError, EntryInfo, LockRange, Modification, Path};
-use sharebench_ncp::wire::dos::access;
-use sharebench_ncp::wire::{Completion, DosTime};
 
-use crate::policy::check_policy;
-use crate::session::NcpSession;
-use crate::session::files::OpenFile;
-use crate::transport::SocketTransport;
+use crate::client::{Access, Client, ClientError, EntryInfo, LockRange, Modification, Path};
+use crate::target::policy::check_policy;
+use crate::target::session::NcpSession;
+use crate::target::session::files::OpenFile;
+use crate::target::transport::SocketTransport;
+use crate::wire::dos::access;
+use crate::wire::{Completion, DosTime};
 
 impl NcpSession {
     pub(crate) async fn perform(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
@@ -251,7 +251,7 @@ impl NcpSession {
     }
 
     /// Closes the handles of a file that could not be opened on all connections.
-    async fn close_handles(&mut self, handles: Vec<sharebench_ncp::client::File>) {
+    async fn close_handles(&mut self, handles: Vec<crate::client::File>) {
         for (connection, handle) in self.connections.iter_mut().zip(handles) {
             if let Ok(client) = connection.client() {
                 // The open has failed already, so this error is ignored.

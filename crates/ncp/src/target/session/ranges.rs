@@ -1,9 +1,9 @@
 //! Copies that the server makes by itself (docs/protocols/ncp.md 3.2 and 3.5: 0x4A, or 87/70 for large files).
 
 use sharebench_model::{FileRef, OpError};
-use sharebench_ncp::client::FilePosition;
 
-use crate::session::NcpSession;
+use crate::client::FilePosition;
+use crate::target::session::NcpSession;
 
 /// Most bytes of one call; the servers of NetWare copy in the call, which a client waits for.
 const MAX_COPY: u64 = 16 << 20;

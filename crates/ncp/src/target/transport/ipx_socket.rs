@@ -6,16 +6,15 @@ use std::ops::Range;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use sharebench_ncp::ether::EtherSocket;
-use sharebench_ncp::wire::ipx::{
-    Address, HEADER_LEN, IpxPacket, NO_CHECKSUM, is_intact, packet_type, socket,
-};
-use sharebench_ncp::wire::ipx_udp::{assigned, put_registration};
-use sharebench_ncp::wire::watchdog::Notice;
-use sharebench_ncp::wire::{TransportKind, WireError};
 use sharebench_target::readiness::AsyncFd;
 use tokio::io::ReadBuf;
 use tokio::net::UdpSocket;
+
+use crate::ether::EtherSocket;
+use crate::wire::ipx::{Address, HEADER_LEN, IpxPacket, NO_CHECKSUM, is_intact, packet_type, socket};
+use crate::wire::ipx_udp::{assigned, put_registration};
+use crate::wire::watchdog::Notice;
+use crate::wire::{TransportKind, WireError};
 
 /// The request socket in UDP; the watchdog socket is one above (docs/protocols/ncp.md 1.7).
 const REQUESTS: u16 = 0x4010;

@@ -10,20 +10,20 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use sharebench_ncp::client::Transport;
-use sharebench_ncp::receive_buffer;
-use sharebench_ncp::wire::ipx::socket::NCP;
-use sharebench_ncp::wire::tcp::{Direction, message_len};
 use sharebench_relay::Far;
 use sharebench_target::buffer_pool;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::Instant;
 
-use crate::options::NcpOptions;
-use crate::transport::ipx_socket::IpxSocket;
-use crate::transport::timer::Timer;
-use sharebench_ncp::wire::TransportKind;
+use crate::client::Transport;
+use crate::receive_buffer;
+use crate::target::options::NcpOptions;
+use crate::target::transport::ipx_socket::IpxSocket;
+use crate::target::transport::timer::Timer;
+use crate::wire::TransportKind;
+use crate::wire::ipx::socket::NCP;
+use crate::wire::tcp::{Direction, message_len};
 
 /// Bytes of a reply in addition to file data: headers, signature, and names in replies without data.
 const OVERHEAD: usize = 1024;

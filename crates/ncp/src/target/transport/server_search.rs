@@ -6,15 +6,15 @@ use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
-use sharebench_ncp::ether::{EtherSocket, MAX_FRAME};
-use sharebench_ncp::wire::ipx::{Address, IpxPacket, packet_type, socket};
-use sharebench_ncp::wire::rip::{RipEntry, RipPacket};
-use sharebench_ncp::wire::sap::{DOWN, FILE_SERVER, SapEntry, SapPacket};
 use sharebench_target::readiness::AsyncFd;
 use tokio::time::Instant;
 
-use crate::options::ether::EtherOptions;
-use crate::transport::ipx_socket::{IpxLink, IpxSocket, MAX_ATTEMPTS, unfit};
+use crate::ether::{EtherSocket, MAX_FRAME};
+use crate::target::options::ether::EtherOptions;
+use crate::target::transport::ipx_socket::{IpxLink, IpxSocket, MAX_ATTEMPTS, unfit};
+use crate::wire::ipx::{Address, IpxPacket, packet_type, socket};
+use crate::wire::rip::{RipEntry, RipPacket};
+use crate::wire::sap::{DOWN, FILE_SERVER, SapEntry, SapPacket};
 
 /// Distance between request sockets; the watchdog and message sockets lie between them.
 const STEP: u16 = 4;
