@@ -25,7 +25,7 @@ const ALLOWED: [(&str, &[&str]); 28] = [
     ("smb", &["model", "target", "relay", "stream-client", "gss"]),
     ("nfs", &["model", "target", "relay", "stream-client", "gss", "tls"]),
     // Only its module `target` uses them.
-    ("ncp", &["model", "target", "relay"]),
+    ("ncp", &["model", "target", "relay", "stream-client"]),
     // `cluster` defines the messages between ranks; `mpi` transports them.
     ("cluster", &["stats"]),
     ("mpi", &["cluster"]),

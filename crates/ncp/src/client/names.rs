@@ -5,11 +5,9 @@ use super::transport::Transport;
 use super::{ClientError, File};
 use crate::wire::dos::{access, attribute};
 use crate::wire::handle_path::{Components, PathStart};
-use crate::wire::name_space::{
-    Delete, GetNameSpaces, NameSpaces, ObtainInfo, OpenCreate, Opened, Rename, mode, space,
-};
+use crate::wire::name_space::{Delete, GetNameSpaces, NameSpaces, OpenCreate, Opened, Rename, mode, space};
 use crate::wire::volume::{GetVolumeNumber, GetVolumeUsage, VolumeNumber, VolumeUsage};
-use crate::wire::{Codec, Completion, HandlePath, NamedInfo, PathPair, Pstr, Reader, ReturnMask, WireError};
+use crate::wire::{Codec, Completion, HandlePath, Info, PathPair, Pstr, Reader, ReturnMask, WireError};
 
 /// Search attributes: files, including hidden and system files.
 const FILES: u16 = 0x0006;
@@ -69,10 +67,10 @@ pub struct EntryInfo {
     pub size: u32,
 }
 
-impl From<&NamedInfo<'_>> for EntryInfo {
-    fn from(named: &NamedInfo<'_>) -> Self {
-        let directory = named.info.attributes & attribute::DIRECTORY != 0;
-        Self { directory, size: if directory { 0 } else { named.info.size } }
+impl From<&Info> for EntryInfo {
+    fn from(info: &Info) -> Self {
+        let directory = info.attributes & attribute::DIRECTORY != 0;
+        Self { directory, size: if directory { 0 } else { info.size } }
     }
 }
 
@@ -114,7 +112,7 @@ impl<C: Transport> Client<C> {
         let call = open_create(path, mode, 0, rights | denied).map_err(wire(STEP))?;
         let data = self.call(STEP, &call.into()).await?;
         let opened = Opened::get(call.mask, &mut Reader::new(data)).map_err(wire(STEP))?;
-        Ok((File(opened.file), EntryInfo::from(&opened.entry)))
+        Ok((File(opened.file), EntryInfo::from(&opened.entry.info)))
     }
 
     /// Creates a directory.
@@ -126,18 +124,7 @@ impl<C: Transport> Client<C> {
 
     /// The type and size of a name.
     pub async fn entry_info(&mut self, path: &Path) -> Result<EntryInfo, ClientError> {
-        const STEP: &str = "obtain information";
-        let call = ObtainInfo {
-            space: path.space,
-            answer_space: path.space,
-            search: EVERYTHING,
-            mask: ReturnMask::ALL,
-            extended: 0,
-            path: path.absolute().map_err(wire(STEP))?,
-        };
-        let data = self.call(STEP, &call.into()).await?;
-        let named = NamedInfo::get(call.mask, &mut Reader::new(data)).map_err(wire(STEP))?;
-        Ok(EntryInfo::from(&named))
+        self.info(path).await.map(|info| EntryInfo::from(&info))
     }
 
     /// Deletes a file.
@@ -192,8 +179,7 @@ impl<C: Transport> Client<C> {
         let volume = self.volume_number(volume).await?;
         let data = self.call(STEP, &GetVolumeUsage { volume }.into()).await?;
         let usage = VolumeUsage::decode(data).map_err(wire(STEP))?;
-        let bytes = |blocks: u32| u64::from(blocks) * u64::from(usage.sectors_per_block) * 512;
-        Ok(VolumeSpace { total: bytes(usage.total_blocks), free: bytes(usage.free_blocks) })
+        Ok(VolumeSpace { total: usage.bytes(usage.total_blocks), free: usage.bytes(usage.free_blocks) })
     }
 }
 

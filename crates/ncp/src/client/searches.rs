@@ -151,7 +151,7 @@ impl<C: Transport> Client<C> {
         let found = FoundSet::decode(call.mask, data).map_err(wire(SEARCH))?;
         for named in found.entries() {
             let named = named.map_err(wire(SEARCH))?;
-            each(&named.name.unwrap_or_default(), EntryInfo::from(&named));
+            each(&named.name.unwrap_or_default(), EntryInfo::from(&named.info));
         }
         if found.more != 0 && found.count == 0 {
             return Err(wire(SEARCH)(WireError::BadValue { field: "count", value: 0 }));

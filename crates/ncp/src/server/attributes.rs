@@ -70,12 +70,12 @@ impl<V: Volume> Execution<'_, V> {
             unix(DosTime { date, time })
         };
         if has(change::MODIFIED_DATE | change::MODIFIED_TIME) {
-            let (date, time) = (change::MODIFIED_DATE, change::MODIFIED_TIME);
-            changes.modified = Some(moment(entry.modified, call.modified, date, time)?);
+            let time = moment(entry.modified, call.modified, change::MODIFIED_DATE, change::MODIFIED_TIME)?;
+            changes.modified = Some(time);
         }
         if has(change::CREATED_DATE | change::CREATED_TIME) {
-            let (date, time) = (change::CREATED_DATE, change::CREATED_TIME);
-            changes.created = Some(moment(entry.created, call.created, date, time)?);
+            let time = moment(entry.created, call.created, change::CREATED_DATE, change::CREATED_TIME)?;
+            changes.created = Some(time);
         }
         if has(change::ACCESSED) {
             changes.accessed = Some(unix(DosTime { date: call.accessed, time: 0 })?);

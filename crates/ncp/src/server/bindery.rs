@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use super::mutex::lock;
 use super::options::{Options, User};
+use super::wildcards::rest_after;
 use crate::wire::Codec;
 use crate::wire::bindery::{DYNAMIC, GROUP, SEGMENT_LEN, SET, property};
 use crate::wire::ipx::Address;
@@ -321,31 +322,7 @@ fn login_control(enabled: bool, last: Option<DateAndTime>) -> Vec<u8> {
 
 /// Matches a name with `*` and `?`, in any case.
 pub fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    let mut at = 0;
-    let mut seen = 0;
-    let mut star = None;
-    while seen < name.len() {
-        match pattern.get(at) {
-            Some(b'*') => {
-                star = Some((at, seen));
-                at += 1;
-            }
-            Some(byte) if *byte == b'?' || byte.eq_ignore_ascii_case(&name[seen]) => {
-                at += 1;
-                seen += 1;
-            }
-            // Another character for the last star.
-            _ => match star {
-                Some((star_at, taken)) => {
-                    star = Some((star_at, taken + 1));
-                    at = star_at + 1;
-                    seen = taken + 1;
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[at..].iter().all(|byte| *byte == b'*')
+    rest_after(pattern, name).is_some_and(|rest| rest.iter().all(|byte| *byte == b'*'))
 }
 
 /// True when a name contains a wildcard.

@@ -57,6 +57,7 @@ pub mod volume;
 mod volumes;
 mod waiting_requests;
 mod waits;
+mod wildcards;
 
 pub use account::MAX_PACKET;
 pub use bursts::PendingWork;

@@ -1,5 +1,6 @@
 //! DOS names, long names and wildcard patterns (docs/protocols/ncp.md 3.2, 3.4).
 
+use super::wildcards::rest_after;
 use crate::wire::name_space::space;
 use crate::wire::{Completion, short_name};
 
@@ -127,7 +128,10 @@ impl Pattern {
 
     /// Matches a name in any case. "*.*" also matches names without extension.
     pub fn matches(&self, name: &[u8]) -> bool {
-        let name = &name.to_ascii_uppercase()[..];
+        // At its end a name may lack characters for `?`, unlike in the bindery.
+        let glob = |pattern, part| {
+            rest_after(pattern, part).is_some_and(|rest| rest.iter().all(|byte| b"*?".contains(byte)))
+        };
         match self.0.iter().rposition(|byte| *byte == b'.') {
             None => glob(&self.0, name),
             Some(dot) => {
@@ -137,32 +141,6 @@ impl Pattern {
             }
         }
     }
-}
-
-/// Matches in time proportional to the product of both lengths at most.
-fn glob(pattern: &[u8], name: &[u8]) -> bool {
-    let mut at = 0;
-    let mut seen = 0;
-    let mut star = None;
-    while seen < name.len() {
-        match pattern.get(at) {
-            Some(b'*') => {
-                star = Some((at, seen));
-                at += 1;
-            }
-            Some(byte) if *byte == b'?' || *byte == name[seen] => {
-                at += 1;
-                seen += 1;
-            }
-            _ => {
-                let Some((before, taken)) = star else { return false };
-                star = Some((before, taken + 1));
-                at = before + 1;
-                seen = taken + 1;
-            }
-        }
-    }
-    pattern[at..].iter().all(|byte| *byte == b'*' || *byte == b'?')
 }
 
 #[cfg(test)]

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_server::{MemoryVolume, NcpEtherServer, NcpServerOptions};
+use sharebench_stream_client::DialError;
 use sharebench_target::{Secret, TargetUrl, UrlPart};
 
 use crate::client::{Access, Client, LargePackets, Login, Options, Path, ProbeResult};
 use crate::ether::EtherSocket;
 use crate::security::level::{Level, Negotiated};
 use crate::target::options::NcpOptions;
-use crate::target::setup::{SetupError, over};
+use crate::target::setup::over;
 use crate::target::transport::SocketTransport;
 use crate::wire::ethernet::Framing;
 use crate::wire::name_space::space;
@@ -41,7 +42,7 @@ fn options(rest: &str) -> NcpOptions {
     NcpOptions::from_url(TargetUrl::parse(&text).unwrap(), Secret::new(LOGIN.password)).unwrap()
 }
 
-async fn find(options: &NcpOptions, cable: EtherSocket) -> Result<SocketTransport, SetupError> {
+async fn find(options: &NcpOptions, cable: EtherSocket) -> Result<SocketTransport, DialError> {
     over(options, options.ether.as_ref().unwrap(), cable).await
 }
 

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use sharebench_model::{ErrorClass, Fact, TargetFacts};
+use sharebench_stream_client::DialError;
 use sharebench_target::{LoginPhase, SessionSpec, UrlPart};
 
 use crate::client::{BurstOptions, Client, ClientError, LargePackets, Login, Options, Path};
@@ -29,56 +30,39 @@ const MIN_INPUT: u16 = 9000;
 /// The first request of a connection, as the client names it.
 const CREATE: &str = "create connection";
 
-/// Why a session could not be opened, and the part of the URL that is responsible.
-#[derive(Debug)]
-pub(crate) struct SetupError {
-    pub(crate) part: UrlPart,
-    pub(crate) class: ErrorClass,
-    pub(crate) detail: String,
+/// The failure of a call. Only a refusal can be due to `part`; other errors concern the connection.
+fn call_error(part: UrlPart, error: &ClientError) -> DialError {
+    let part = if matches!(error, ClientError::Refused { .. }) { part } else { UrlPart::Port };
+    DialError::blame(part)(failure(error))
 }
 
-impl SetupError {
-    fn new(part: UrlPart, class: ErrorClass, detail: impl Into<String>) -> Self {
-        Self { part, class, detail: detail.into() }
-    }
+/// The failure of a call that concerns the server as a whole.
+pub(crate) fn connection_error(error: &ClientError) -> DialError {
+    call_error(UrlPart::Port, error)
+}
 
-    fn of(part: UrlPart, error: &ClientError) -> Self {
-        let failed = failure(error);
-        // Only a refusal can be due to the requested part; other errors concern the connection.
-        let part = if matches!(error, ClientError::Refused { .. }) { part } else { UrlPart::Port };
-        Self::new(part, failed.class, format!("{}: {}", failed.step, failed.detail))
+/// The error of one connection of several: the server may accept fewer.
+fn numbered(error: DialError, number: u32, of: u32) -> DialError {
+    if number == 1 {
+        return error;
     }
+    let detail = format!("connection {number} of {of}: {}; give connections={}", error.detail, number - 1);
+    DialError { detail, ..error }
+}
 
-    /// The failure of a call that concerns the server as a whole.
-    pub(crate) fn of_connection(error: &ClientError) -> Self {
-        Self::of(UrlPart::Port, error)
-    }
-
-    /// The error of one connection of several: the server may accept fewer.
-    fn on_connection(self, number: u32, of: u32) -> Self {
-        if number == 1 {
-            return self;
+/// The failure to open a connection, whose first request creates it.
+fn create_error(error: &ClientError) -> DialError {
+    let mut failed = call_error(UrlPart::Host, error);
+    match error {
+        ClientError::Refused { completion: Completion::NoConnectionSlot, .. } => {
+            failed.detail.push_str("; the server is at its limit of connections");
         }
-        let detail = format!("connection {number} of {of}: {}; give connections={}", self.detail, number - 1);
-        Self { detail, ..self }
-    }
-
-    /// The failure to open a connection, whose first request creates it.
-    fn of_connect(error: &ClientError) -> Self {
-        let mut failed = Self::of(UrlPart::Host, error);
-        match error {
-            ClientError::Refused { completion: Completion::NoConnectionSlot, .. } => {
-                failed.detail.push_str("; the server is at its limit of connections");
-            }
-            ClientError::Io { step: CREATE, .. } | ClientError::ConnectionLost { step: CREATE }
-                if failed.class == ErrorClass::Disconnected =>
-            {
-                failed.detail.push_str("; the server may be at its limit of connections");
-            }
-            _ => {}
+        ClientError::Io { step: CREATE, .. } | ClientError::ConnectionLost { step: CREATE } => {
+            failed = failed.before_first_reply();
         }
-        failed
+        _ => {}
     }
+    failed
 }
 
 /// Opens a session within the connect timeout.
@@ -86,10 +70,10 @@ pub(crate) async fn open_session(
     options: &NcpOptions,
     spec: &SessionSpec,
     reached: &dyn Fn(LoginPhase),
-) -> Result<NcpSession, SetupError> {
+) -> Result<NcpSession, DialError> {
     let late = || {
         let detail = format!("no session within {:?}", spec.connect_timeout);
-        SetupError::new(UrlPart::Host, ErrorClass::Timeout, detail)
+        DialError::new(UrlPart::Host, ErrorClass::Timeout, detail)
     };
     let opening = open(options, spec, reached);
     // Slightly longer than the client's own timeout, whose error names the step that was in progress.
@@ -100,7 +84,7 @@ async fn open(
     options: &NcpOptions,
     spec: &SessionSpec,
     reached: &dyn Fn(LoginPhase),
-) -> Result<NcpSession, SetupError> {
+) -> Result<NcpSession, DialError> {
     let mut connections: Vec<Connection> = Vec::new();
     // One for each request in flight.
     let count = spec.slots.clamp(1, options.max_connections());
@@ -109,7 +93,7 @@ async fn open(
         // them are alike.
         let first = connections.first().map(Connection::inner);
         let client = connect(options, spec, first, if number == 1 { reached } else { &drop }).await;
-        let client = client.map_err(|error| error.on_connection(number, count))?;
+        let client = client.map_err(|error| numbered(error, number, count))?;
         connections.push(Connection::new(client));
     }
     let mut facts = TargetFacts::from([(Fact::Connections, count.to_string())]);
@@ -122,19 +106,14 @@ async fn open(
     Ok(NcpSession::new(connections, base, space, facts, spec.slot_bytes as usize, options))
 }
 
-/// The addresses of the host, at least one.
-pub(crate) async fn resolve(options: &NcpOptions) -> Result<Vec<SocketAddr>, SetupError> {
-    let unknown = |detail: String| SetupError::new(UrlPart::Host, ErrorClass::NotFound, detail);
-    let found = tokio::net::lookup_host((options.host.as_str(), options.port)).await;
-    let found: Vec<SocketAddr> = found.map_err(|error| unknown(error.to_string()))?.collect();
-    if found.is_empty() { Err(unknown("the name has no address".into())) } else { Ok(found) }
+/// The addresses of the server, at least one.
+pub(crate) async fn resolve(options: &NcpOptions) -> Result<Vec<SocketAddr>, DialError> {
+    let addresses = sharebench_stream_client::resolve(&options.host).await?;
+    Ok(addresses.into_iter().map(|address| (address, options.port).into()).collect())
 }
 
 /// Opens a transport to the server.
-async fn transport(
-    options: &NcpOptions,
-    reached: &dyn Fn(LoginPhase),
-) -> Result<SocketTransport, SetupError> {
+async fn transport(options: &NcpOptions, reached: &dyn Fn(LoginPhase)) -> Result<SocketTransport, DialError> {
     let limit = options.buffer.max(MIN_INPUT);
     if let Some(ether) = &options.ether {
         let socket = EtherSocket::open(&ether.interface, ether.framing).map_err(|error| {
@@ -142,7 +121,7 @@ async fn transport(
                 io::ErrorKind::PermissionDenied => (UrlPart::Option("transport"), ErrorClass::Refused),
                 _ => (UrlPart::Option("iface"), ErrorClass::NotFound),
             };
-            SetupError::new(part, class, error.to_string())
+            DialError::new(part, class, error.to_string())
         })?;
         return over(options, ether, socket).await;
     }
@@ -155,7 +134,7 @@ async fn transport(
             _ => UrlPart::Port,
         };
         let servers: Vec<String> = servers.iter().map(SocketAddr::to_string).collect();
-        SetupError::new(part, class_of(&error), format!("{}: {error}", servers.join(", ")))
+        DialError::new(part, class_of(&error), format!("{}: {error}", servers.join(", ")))
     })
 }
 
@@ -164,10 +143,10 @@ pub(crate) async fn over(
     options: &NcpOptions,
     ether: &EtherOptions,
     socket: EtherSocket,
-) -> Result<SocketTransport, SetupError> {
+) -> Result<SocketTransport, DialError> {
     let ipx = find(ether, socket, &options.host, options.retry).await;
     let ipx = ipx.map_err(|error| {
-        SetupError::new(UrlPart::Host, class_of(&error), format!("{}: {error}", ether.interface))
+        DialError::new(UrlPart::Host, class_of(&error), format!("{}: {error}", ether.interface))
     })?;
     Ok(SocketTransport::on(ipx, options.buffer.max(MIN_INPUT)))
 }
@@ -182,7 +161,7 @@ async fn connect(
     spec: &SessionSpec,
     first: Option<&Client<SocketTransport>>,
     reached: &dyn Fn(LoginPhase),
-) -> Result<Client<SocketTransport>, SetupError> {
+) -> Result<Client<SocketTransport>, DialError> {
     let mut client = attach(options, spec, first, reached).await?;
     log_in(&mut client, options).await?;
     reached(LoginPhase::LoggedIn);
@@ -195,7 +174,7 @@ pub(crate) async fn attach(
     spec: &SessionSpec,
     first: Option<&Client<SocketTransport>>,
     reached: &dyn Fn(LoginPhase),
-) -> Result<Client<SocketTransport>, SetupError> {
+) -> Result<Client<SocketTransport>, DialError> {
     let transport = transport(options, reached).await?;
     reached(LoginPhase::Connected);
     let large_packets = match first {
@@ -218,7 +197,7 @@ pub(crate) async fn attach(
         burst,
     };
     let client = Client::connect(transport, behaviour).await;
-    let client = client.map_err(|error| SetupError::of_connect(&error))?;
+    let client = client.map_err(|error| create_error(&error))?;
     reached(LoginPhase::Negotiated);
     Ok(client)
 }
@@ -227,13 +206,13 @@ pub(crate) async fn attach(
 pub(crate) async fn log_in(
     client: &mut Client<SocketTransport>,
     options: &NcpOptions,
-) -> Result<(), SetupError> {
+) -> Result<(), DialError> {
     let password = options.password.expose();
     let login = Login { user: &options.user, password: &password };
     client.login(login).await.map_err(|error| login_failure(&error))
 }
 
-fn login_failure(error: &ClientError) -> SetupError {
+fn login_failure(error: &ClientError) -> DialError {
     let (part, class) = match error {
         ClientError::SignaturesUnavailable { .. }
         | ClientError::Refused { completion: Completion::SignatureRequired, .. } => {
@@ -245,10 +224,9 @@ fn login_failure(error: &ClientError) -> SetupError {
         }
         // A bindery answers "failure" to a wrong password and "no such object" to a wrong name.
         ClientError::Refused { .. } => (UrlPart::Credentials, ErrorClass::Refused),
-        _ => return SetupError::of(UrlPart::Credentials, error),
+        _ => return call_error(UrlPart::Credentials, error),
     };
-    let failed = failure(error);
-    SetupError::new(part, class, format!("{}: {}", failed.step, failed.detail))
+    DialError { class, ..DialError::blame(part)(failure(error)) }
 }
 
 /// Checks server, volume and directory; returns the name space to use.
@@ -256,23 +234,23 @@ pub(crate) async fn inspect_target(
     options: &NcpOptions,
     client: &mut Client<SocketTransport>,
     facts: &mut TargetFacts,
-) -> Result<u8, SetupError> {
-    let of_share = |error| SetupError::of(UrlPart::Share, &error);
+) -> Result<u8, DialError> {
+    let of_share = |error| call_error(UrlPart::Share, &error);
     let info = client.server_info().await.map_err(of_share)?;
     let loaded = client.name_spaces(&options.volume).await.map_err(of_share)?;
     let has_long_names = loaded.contains(&space::LONG);
     if options.names == NameChoice::Long && !has_long_names {
         let detail = format!("volume {} has no long names; use names=dos", options.volume);
-        return Err(SetupError::new(UrlPart::Option("names"), ErrorClass::Unsupported, detail));
+        return Err(DialError::new(UrlPart::Option("names"), ErrorClass::Unsupported, detail));
     }
     let space = if has_long_names && options.names != NameChoice::Dos { space::LONG } else { space::DOS };
     let base = base(options, space);
-    let unfit = |detail: String| SetupError::new(UrlPart::Path, ErrorClass::Unsupported, detail);
+    let unfit = |detail: String| DialError::new(UrlPart::Path, ErrorClass::Unsupported, detail);
     let path =
         Path::new(space, base.iter().map(String::as_bytes)).map_err(|error| unfit(error.to_string()))?;
     let about = client.entry_info(&path).await.map_err(|error| not_found(&error, &base, space))?;
     if !about.directory {
-        return Err(SetupError::new(UrlPart::Path, ErrorClass::NotFound, "not a directory"));
+        return Err(DialError::new(UrlPart::Path, ErrorClass::NotFound, "not a directory"));
     }
     facts.extend(negotiated(options, client, &info, &loaded, space));
     Ok(space)
@@ -286,8 +264,8 @@ fn base(options: &NcpOptions, space: u8) -> Vec<String> {
 }
 
 /// The directory of the target cannot be used.
-fn not_found(error: &ClientError, base: &[String], space: u8) -> SetupError {
-    let mut failed = SetupError::of(UrlPart::Path, error);
+fn not_found(error: &ClientError, base: &[String], space: u8) -> DialError {
+    let mut failed = call_error(UrlPart::Path, error);
     let unfit = base.iter().skip(1).find(|name| short_name(name.as_bytes()).is_none());
     if let (space::DOS, Some(name)) = (space, unfit) {
         let detail = failed.detail;

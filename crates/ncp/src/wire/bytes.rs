@@ -175,8 +175,12 @@ impl<'a> Codec<'a> for Rest {
     }
 }
 
-/// Declares a message of fields in wire order: `name: type as kind of field`.
+/// Declares a message of fields in wire order: `name: type as kind of field`. A list of names declares several messages
+/// with the same fields.
 macro_rules! message {
+    ([$($(#[$doc:meta])* $name:ident $(<$life:lifetime>)?,)+] $fields:tt) => {
+        $($crate::wire::bytes::message! { $(#[$doc])* $name $(<$life>)? $fields })+
+    };
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $ty:ty as $codec:ty,)* }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -6,29 +6,22 @@ use super::{After, Le32, Pstr, U8};
 /// The directory handle of absolute paths: `SYS:DIR\FILE`.
 pub const NO_HANDLE: u8 = 0;
 
-macro_rules! allocations {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        message! {
-            $(#[$doc])*
-            $name<'a> {
-                /// Handle of the directory at which the path starts.
-                base: u8 as U8,
-                /// Drive letter, or any value of the client.
-                drive: u8 as U8,
-                /// The path.
-                path: Pstr<'a> as Pstr<'a>,
-            }
-        }
-    )*};
-}
-
-allocations! {
-    /// 0x16/0x12: allocates a permanent handle (docs/protocols/ncp.md 2.6).
-    AllocatePermanent;
-    /// 0x16/0x13: allocates a handle that ends with its task (docs/protocols/ncp.md 2.6).
-    AllocateTemporary;
-    /// 0x16/0x16: allocates a special temporary handle (docs/protocols/ncp.md 2.6).
-    AllocateSpecial;
+message! {
+    [
+        /// 0x16/0x12: allocates a permanent handle (docs/protocols/ncp.md 2.6).
+        AllocatePermanent<'a>,
+        /// 0x16/0x13: allocates a handle that ends with its task (docs/protocols/ncp.md 2.6).
+        AllocateTemporary<'a>,
+        /// 0x16/0x16: allocates a special temporary handle (docs/protocols/ncp.md 2.6).
+        AllocateSpecial<'a>,
+    ] {
+        /// Handle of the directory at which the path starts.
+        base: u8 as U8,
+        /// Drive letter, or any value of the client.
+        drive: u8 as U8,
+        /// The path.
+        path: Pstr<'a> as Pstr<'a>,
+    }
 }
 
 message! {

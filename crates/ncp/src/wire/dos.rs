@@ -66,7 +66,7 @@ fn civil(day: i64) -> (i64, i64, i64) {
 }
 
 /// The day number of a date, counted from 1970-01-01: the inverse of [`civil`].
-fn days(year: i64, month: i64, day: i64) -> i64 {
+pub(crate) fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = year - i64::from(month <= 2);
     let era = year.div_euclid(400);
     let of_era = year.rem_euclid(400);

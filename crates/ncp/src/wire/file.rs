@@ -4,27 +4,20 @@ use super::bytes::message;
 use super::dos::BeTimeDate;
 use super::{After, Be16, Be32, DosTime, FileHandle, Payload, Pstr, Raw, U8};
 
-macro_rules! on_handle {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        message! {
-            $(#[$doc])*
-            $name {
-                /// The open file.
-                file: FileHandle as After<1, FileHandle>,
-            }
-        }
-    )*};
-}
-
-on_handle! {
-    /// 0x3B: commits a file; the reply follows when the data is on disk (docs/protocols/ncp.md 3.2).
-    CommitFile;
-    /// 0x3D: the older form of [`CommitFile`] (docs/protocols/ncp.md 3.2).
-    CommitFileOld;
-    /// 0x42: closes a file (docs/protocols/ncp.md 3.2).
-    CloseFile;
-    /// 0x47: requests [`FileSize`] (docs/protocols/ncp.md 3.2).
-    GetFileSize;
+message! {
+    [
+        /// 0x3B: commits a file; the reply follows when the data is on disk (docs/protocols/ncp.md 3.2).
+        CommitFile,
+        /// 0x3D: the older form of [`CommitFile`] (docs/protocols/ncp.md 3.2).
+        CommitFileOld,
+        /// 0x42: closes a file (docs/protocols/ncp.md 3.2).
+        CloseFile,
+        /// 0x47: requests [`FileSize`] (docs/protocols/ncp.md 3.2).
+        GetFileSize,
+    ] {
+        /// The open file.
+        file: FileHandle as After<1, FileHandle>,
+    }
 }
 
 message! {
@@ -107,27 +100,20 @@ message! {
     }
 }
 
-macro_rules! creations {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        message! {
-            $(#[$doc])*
-            $name<'a> {
-                /// Directory handle.
-                directory: u8 as U8,
-                /// Attributes of the new file.
-                attributes: u8 as U8,
-                /// Path.
-                path: Pstr<'a> as Pstr<'a>,
-            }
-        }
-    )*};
-}
-
-creations! {
-    /// 0x43: creates and opens a file; an existing file is overwritten (docs/protocols/ncp.md 3.2).
-    CreateFile;
-    /// 0x4D: creates and opens a file; fails if it exists (docs/protocols/ncp.md 3.2).
-    CreateNewFile;
+message! {
+    [
+        /// 0x43: creates and opens a file; an existing file is overwritten (docs/protocols/ncp.md 3.2).
+        CreateFile<'a>,
+        /// 0x4D: creates and opens a file; fails if it exists (docs/protocols/ncp.md 3.2).
+        CreateNewFile<'a>,
+    ] {
+        /// Directory handle.
+        directory: u8 as U8,
+        /// Attributes of the new file.
+        attributes: u8 as U8,
+        /// Path.
+        path: Pstr<'a> as Pstr<'a>,
+    }
 }
 
 message! {

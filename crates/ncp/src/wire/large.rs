@@ -61,27 +61,20 @@ message! {
     }
 }
 
-macro_rules! ranges {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        message! {
-            $(#[$doc])*
-            $name {
-                /// The open file.
-                file: ShortHandle as ShortHandle,
-                /// First byte of the range.
-                start: u64 as Be64,
-                /// Bytes of the range.
-                length: u64 as Be64,
-            }
-        }
-    )*};
-}
-
-ranges! {
-    /// 87/68: unlocks a range and keeps it logged (docs/protocols/ncp.md 3.5).
-    ReleaseLarge;
-    /// 87/69: unlocks a range and removes it from the log (docs/protocols/ncp.md 3.5).
-    ClearLarge;
+message! {
+    [
+        /// 87/68: unlocks a range and keeps it logged (docs/protocols/ncp.md 3.5).
+        ReleaseLarge,
+        /// 87/69: unlocks a range and removes it from the log (docs/protocols/ncp.md 3.5).
+        ClearLarge,
+    ] {
+        /// The open file.
+        file: ShortHandle as ShortHandle,
+        /// First byte of the range.
+        start: u64 as Be64,
+        /// Bytes of the range.
+        length: u64 as Be64,
+    }
 }
 
 message! {

@@ -11,31 +11,24 @@ pub mod flag {
     pub const SHARED: u8 = 3;
 }
 
-macro_rules! record_locks {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        message! {
-            $(#[$doc])*
-            $name {
-                /// See [`flag`].
-                flag: u8 as U8,
-                /// The open file.
-                file: FileHandle as FileHandle,
-                /// First byte of the range.
-                start: u32 as Be32,
-                /// Bytes of the range.
-                length: u32 as Be32,
-                /// Timeout in ticks of 1/18 s; 0 does not wait.
-                timeout: u16 as Be16,
-            }
-        }
-    )*};
-}
-
-record_locks! {
-    /// 0x1A: logs a range, and locks it if the flag says so (docs/protocols/ncp.md 3.3).
-    LockRecord;
-    /// 0x6D: the newer form of [`LockRecord`] (docs/protocols/ncp.md 3.3).
-    LockRecordNew;
+message! {
+    [
+        /// 0x1A: logs a range, and locks it if the flag says so (docs/protocols/ncp.md 3.3).
+        LockRecord,
+        /// 0x6D: the newer form of [`LockRecord`] (docs/protocols/ncp.md 3.3).
+        LockRecordNew,
+    ] {
+        /// See [`flag`].
+        flag: u8 as U8,
+        /// The open file.
+        file: FileHandle as FileHandle,
+        /// First byte of the range.
+        start: u32 as Be32,
+        /// Bytes of the range.
+        length: u32 as Be32,
+        /// Timeout in ticks of 1/18 s; 0 does not wait.
+        timeout: u16 as Be16,
+    }
 }
 
 /// A range of an open file to unlock. libncp omits the reserved first byte, so a call of 14 bytes is accepted as well
@@ -88,25 +81,18 @@ message! {
     }
 }
 
-macro_rules! lock_sets {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        message! {
-            $(#[$doc])*
-            $name {
-                /// See [`flag`].
-                flag: u8 as U8,
-                /// Timeout in ticks of 1/18 s; 0 does not wait.
-                timeout: u16 as Be16,
-            }
-        }
-    )*};
-}
-
-lock_sets! {
-    /// 0x1B: locks all logged ranges of the task (docs/protocols/ncp.md 3.3).
-    LockRecordSet;
-    /// 0x6E: the newer form of [`LockRecordSet`] (docs/protocols/ncp.md 3.3).
-    LockRecordSetNew;
+message! {
+    [
+        /// 0x1B: locks all logged ranges of the task (docs/protocols/ncp.md 3.3).
+        LockRecordSet,
+        /// 0x6E: the newer form of [`LockRecordSet`] (docs/protocols/ncp.md 3.3).
+        LockRecordSetNew,
+    ] {
+        /// See [`flag`].
+        flag: u8 as U8,
+        /// Timeout in ticks of 1/18 s; 0 does not wait.
+        timeout: u16 as Be16,
+    }
 }
 
 message! {

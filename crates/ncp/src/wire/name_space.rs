@@ -100,8 +100,12 @@ message! {
 }
 
 message! {
-    /// 87/6: requests the [`NamedInfo`] of a path (docs/protocols/ncp.md 3.4).
-    ObtainInfo<'a> {
+    [
+        /// 87/6: requests the [`NamedInfo`] of a path (docs/protocols/ncp.md 3.4).
+        ObtainInfo<'a>,
+        /// 87/29: requests the effective rights of the user to a path (docs/protocols/ncp.md 3.4).
+        GetEntryRights<'a>,
+    ] {
         /// Name space of the path.
         space: u8 as U8,
         /// Name space of the reply.
@@ -301,24 +305,6 @@ message! {
         count: u16 as Le16,
         /// The components, each with its length.
         components: &'a [u8] as Rest,
-    }
-}
-
-message! {
-    /// 87/29: requests the effective rights of the user to a path (docs/protocols/ncp.md 3.4).
-    GetEntryRights<'a> {
-        /// Name space of the path.
-        space: u8 as U8,
-        /// Name space of the reply.
-        answer_space: u8 as U8,
-        /// Search attributes.
-        search: u16 as Le16,
-        /// Fields requested in the reply.
-        mask: ReturnMask as ReturnMask,
-        /// See [`super::info::extended`].
-        extended: u16 as Le16,
-        /// The path.
-        path: HandlePath<'a> as HandlePath<'a>,
     }
 }
 

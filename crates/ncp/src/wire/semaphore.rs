@@ -3,26 +3,19 @@
 use super::bytes::message;
 use super::{Be16, Be32, Pstr, U8};
 
-macro_rules! open_semaphores {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        message! {
-            $(#[$doc])*
-            $name<'a> {
-                /// Value of a new semaphore, at most 127.
-                value: u8 as U8,
-                /// Name of the semaphore.
-                name: Pstr<'a> as Pstr<'a>,
-            }
-        }
-    )*};
-}
-
-open_semaphores! {
-    /// 0x20/0: opens a semaphore, which is created if it does not exist; the reply is [`OpenedSemaphore`]
-    /// (docs/protocols/ncp.md 3.3).
-    OpenSemaphore;
-    /// 0x6F/0: the newer form of [`OpenSemaphore`] (docs/protocols/ncp.md 3.3).
-    OpenSemaphoreNew;
+message! {
+    [
+        /// 0x20/0: opens a semaphore, which is created if it does not exist; the reply is [`OpenedSemaphore`]
+        /// (docs/protocols/ncp.md 3.3).
+        OpenSemaphore<'a>,
+        /// 0x6F/0: the newer form of [`OpenSemaphore`] (docs/protocols/ncp.md 3.3).
+        OpenSemaphoreNew<'a>,
+    ] {
+        /// Value of a new semaphore, at most 127.
+        value: u8 as U8,
+        /// Name of the semaphore.
+        name: Pstr<'a> as Pstr<'a>,
+    }
 }
 
 message! {
@@ -35,31 +28,24 @@ message! {
     }
 }
 
-macro_rules! semaphore_calls {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        message! {
-            $(#[$doc])*
-            $name {
-                /// Handle of the semaphore.
-                handle: u32 as Be32,
-            }
-        }
-    )*};
-}
-
-semaphore_calls! {
-    /// 0x20/1: returns the value of a semaphore; the reply is [`ExaminedSemaphore`] (docs/protocols/ncp.md 3.3).
-    ExamineSemaphore;
-    /// 0x6F/1: the newer form of [`ExamineSemaphore`] (docs/protocols/ncp.md 3.3).
-    ExamineSemaphoreNew;
-    /// 0x20/3: increments a semaphore (docs/protocols/ncp.md 3.3).
-    SignalSemaphore;
-    /// 0x6F/3: the newer form of [`SignalSemaphore`] (docs/protocols/ncp.md 3.3).
-    SignalSemaphoreNew;
-    /// 0x20/4: closes a semaphore (docs/protocols/ncp.md 3.3).
-    CloseSemaphore;
-    /// 0x6F/4: the newer form of [`CloseSemaphore`]; the reply is [`ClosedSemaphore`] (docs/protocols/ncp.md 3.3).
-    CloseSemaphoreNew;
+message! {
+    [
+        /// 0x20/1: returns the value of a semaphore; the reply is [`ExaminedSemaphore`] (docs/protocols/ncp.md 3.3).
+        ExamineSemaphore,
+        /// 0x6F/1: the newer form of [`ExamineSemaphore`] (docs/protocols/ncp.md 3.3).
+        ExamineSemaphoreNew,
+        /// 0x20/3: increments a semaphore (docs/protocols/ncp.md 3.3).
+        SignalSemaphore,
+        /// 0x6F/3: the newer form of [`SignalSemaphore`] (docs/protocols/ncp.md 3.3).
+        SignalSemaphoreNew,
+        /// 0x20/4: closes a semaphore (docs/protocols/ncp.md 3.3).
+        CloseSemaphore,
+        /// 0x6F/4: the newer form of [`CloseSemaphore`]; the reply is [`ClosedSemaphore`] (docs/protocols/ncp.md 3.3).
+        CloseSemaphoreNew,
+    ] {
+        /// Handle of the semaphore.
+        handle: u32 as Be32,
+    }
 }
 
 message! {
@@ -82,25 +68,18 @@ message! {
     }
 }
 
-macro_rules! semaphore_waits {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        message! {
-            $(#[$doc])*
-            $name {
-                /// Handle of the semaphore.
-                handle: u32 as Be32,
-                /// Timeout in ticks of 1/18 s; 0 does not wait.
-                timeout: u16 as Be16,
-            }
-        }
-    )*};
-}
-
-semaphore_waits! {
-    /// 0x20/2: decrements a semaphore once its value is positive (docs/protocols/ncp.md 3.3).
-    WaitOnSemaphore;
-    /// 0x6F/2: the newer form of [`WaitOnSemaphore`] (docs/protocols/ncp.md 3.3).
-    WaitOnSemaphoreNew;
+message! {
+    [
+        /// 0x20/2: decrements a semaphore once its value is positive (docs/protocols/ncp.md 3.3).
+        WaitOnSemaphore,
+        /// 0x6F/2: the newer form of [`WaitOnSemaphore`] (docs/protocols/ncp.md 3.3).
+        WaitOnSemaphoreNew,
+    ] {
+        /// Handle of the semaphore.
+        handle: u32 as Be32,
+        /// Timeout in ticks of 1/18 s; 0 does not wait.
+        timeout: u16 as Be16,
+    }
 }
 
 #[cfg(test)]

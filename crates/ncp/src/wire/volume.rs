@@ -67,6 +67,13 @@ message! {
     }
 }
 
+impl VolumeUsage<'_> {
+    /// Bytes of a number of blocks.
+    pub fn bytes(&self, blocks: u32) -> u64 {
+        u64::from(blocks) * u64::from(self.sectors_per_block) * 512
+    }
+}
+
 message! {
     /// 0x12: requests [`VolumeInfo`] by volume number (docs/protocols/ncp.md 2.6).
     GetVolumeInfo {

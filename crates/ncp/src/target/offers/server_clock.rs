@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::wire::dos::days;
 use crate::wire::server_info::DateAndTime;
 
 /// Time zones differ by multiples of a quarter of an hour.
@@ -17,17 +18,8 @@ fn seconds(time: DateAndTime) -> Option<i64> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) || time.hour > 23 || time.minute > 59 {
         return None;
     }
-    // The year begins in March, so that the leap day is its last day.
-    let shifted_year = if month <= 2 { year - 1 } else { year };
-    let era = shifted_year.div_euclid(400);
-    let year_of_era = shifted_year.rem_euclid(400);
-    let month_of_year = (month + 9) % 12;
-    let day_of_year = (153 * month_of_year + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    // Days from 1 March of year 0 to 1970.
-    let days = era * 146_097 + day_of_era - 719_468;
     let second = i64::from(time.hour) * 3600 + i64::from(time.minute) * 60 + i64::from(time.second);
-    Some(days * 86_400 + second)
+    Some(days(year, month, day) * 86_400 + second)
 }
 
 /// The server's time for a reader.

@@ -3,13 +3,14 @@
 use std::time::SystemTime;
 
 use sharebench_model::TargetFacts;
+use sharebench_stream_client::DialError;
 use sharebench_target::SessionSpec;
 use tokio::time::{Instant, timeout_at};
 
 use super::login_methods::{self, LoginMethods};
 use crate::client::{Client, ClientError};
 use crate::target::options::NcpOptions;
-use crate::target::setup::{SetupError, attach, inspect_target, log_in};
+use crate::target::setup::{attach, connection_error, inspect_target, log_in};
 use crate::target::transport::SocketTransport;
 use crate::wire::name_space::{GetNameSpaces, NameSpaces, space};
 use crate::wire::server_info::{DateAndTime, GetDateAndTime, ServerInfo};
@@ -44,7 +45,7 @@ pub(super) struct SessionFindings {
     /// Facts of the volume of the URL.
     pub(super) facts: TargetFacts,
     /// The step that failed, as a run would report it.
-    pub(super) failure: Option<SetupError>,
+    pub(super) failure: Option<DialError>,
     /// True if the deadline passed before the session was open, as far as URL and password allow it.
     pub(super) late: bool,
 }
@@ -87,8 +88,8 @@ async fn steps(
     logs_in: bool,
     findings: &mut SessionFindings,
     opened: &mut bool,
-) -> Result<(), SetupError> {
-    let failed = |error: ClientError| SetupError::of_connection(&error);
+) -> Result<(), DialError> {
+    let failed = |error: ClientError| connection_error(&error);
     findings.buffer = Some(client.buffer());
     findings.signs = client.signs();
     findings.info = Some(client.server_info().await.map_err(failed)?);
@@ -144,10 +145,7 @@ async fn volumes(client: &mut Client<SocketTransport>) -> Result<Vec<Volume>, Cl
         };
         let reply = accepted(client.call("volume usage", &GetVolumeUsage { volume: number }.into()).await)?;
         let usage = reply.map(VolumeUsage::decode).transpose().map_err(malformed)?;
-        let space = usage.map(|usage| {
-            let bytes = |blocks: u32| u64::from(blocks) * u64::from(usage.sectors_per_block) * 512;
-            (bytes(usage.total_blocks), bytes(usage.free_blocks))
-        });
+        let space = usage.map(|usage| (usage.bytes(usage.total_blocks), usage.bytes(usage.free_blocks)));
         found.push(Volume { name, spaces, space });
     }
     Ok(found)

@@ -17,6 +17,7 @@ use sharebench_model::{
     DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot, Stability, TargetFacts,
     WireCount,
 };
+use sharebench_stream_client::OpenFileTable;
 use sharebench_target::{LocalBoxFuture, Session, buffer_pool};
 
 use crate::client::{Client, Direction, Semaphore};
@@ -25,7 +26,7 @@ use crate::target::options::NcpOptions;
 use crate::target::session::cache::CacheSize;
 use crate::target::session::cache_table::CacheTable;
 use crate::target::session::connection::Connection;
-use crate::target::session::files::Files;
+use crate::target::session::files::OpenFile;
 use crate::target::session::listing::Listing;
 use crate::target::short_names::ShortNames;
 use crate::target::transport::SocketTransport;
@@ -40,7 +41,7 @@ use crate::wire::server_info::GetDateAndTime;
 #[derive(Debug)]
 pub(crate) struct NcpSession {
     pub(crate) connections: Vec<Connection>,
-    pub(crate) files: Files,
+    pub(crate) files: OpenFileTable<OpenFile>,
     pub(crate) volume: String,
     /// Components of the target's directory; the first is the volume.
     pub(crate) base: Vec<String>,
@@ -82,7 +83,7 @@ impl NcpSession {
         let volume = base.first().cloned().unwrap_or_default();
         let bytes = connections.first().map_or(0, |connection| connection.inner().buffer());
         Self {
-            files: Files::default(),
+            files: OpenFileTable::default(),
             volume,
             base,
             space,
