@@ -8,7 +8,7 @@ use crate::wire::dos::attribute;
 use crate::wire::file::{CopiedBytes, CopyFile};
 use crate::wire::large::{CopiedLarge, CopyLarge};
 use crate::wire::name_space::{ModifyInfo, ObtainInfo, change};
-use crate::wire::{Codec, DosTime, FileHandle, Info, NamedInfo, Reader, ReturnMask};
+use crate::wire::{DosTime, FileHandle, Info, NamedInfo, Reader, ReturnMask};
 
 /// A change of file information; fields that are none stay unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -95,13 +95,13 @@ impl<C: Transport> Client<C> {
         let target = FileHandle::of_name_space(target.0);
         if self.large {
             let call = CopyLarge { source, target, source_offset, target_offset, count: u64::from(count) };
-            let data = self.call(STEP, &call.into()).await?;
-            return CopiedLarge::decode(data).map(|reply| reply.count).map_err(wire(STEP));
+            let CopiedLarge { count } = self.ask(STEP, &call.into()).await?;
+            return Ok(count);
         }
         let source_offset = near(STEP, source_offset)?;
         let target_offset = near(STEP, target_offset)?;
         let call = CopyFile { source, target, source_offset, target_offset, count };
-        let data = self.call(STEP, &call.into()).await?;
-        CopiedBytes::decode(data).map(|reply| u64::from(reply.count)).map_err(wire(STEP))
+        let CopiedBytes { count } = self.ask(STEP, &call.into()).await?;
+        Ok(count.into())
     }
 }

@@ -1,7 +1,7 @@
 //! The bindery of a server: its objects, their properties, and the users of its connections.
 
 use super::ClientError;
-use super::exchange::{Client, wire};
+use super::exchange::{Client, unless, wire};
 use super::transport::Transport;
 use crate::wire::bindery::{
     ConnectionAddress, GetConnectionAddress, GetObjectConnections, GetObjectName, IsObjectInSet,
@@ -71,14 +71,6 @@ fn text<'a>(step: &'static str, text: &'a str) -> Result<Pstr<'a>, ClientError> 
     Pstr::new(text.as_bytes()).map_err(wire(step))
 }
 
-/// The value, or none if the server refused the call with one of these codes.
-fn unless<T>(done: Result<T, ClientError>, codes: &[Completion]) -> Result<Option<T>, ClientError> {
-    match done {
-        Err(ClientError::Refused { completion, .. }) if codes.contains(&completion) => Ok(None),
-        done => done.map(Some),
-    }
-}
-
 fn endless(step: &'static str, field: &'static str, len: usize) -> ClientError {
     wire(step)(WireError::TooLong { field, len, max: len - 1 })
 }
@@ -88,18 +80,15 @@ impl<C: Transport> Client<C> {
     pub async fn object(&mut self, kind: u16, name: &str) -> Result<Option<BinderyObject>, ClientError> {
         const STEP: &str = "object id";
         let call = GetObjectId { kind, name: text(STEP, name)? };
-        let Some(data) = unless(self.call(STEP, &call.into()).await, &[Completion::NoSuchObject])? else {
-            return Ok(None);
-        };
-        ObjectId::decode(data).map(|object| Some(object.into())).map_err(wire(STEP))
+        let found = self.ask::<ObjectId>(STEP, &call.into()).await;
+        unless(found, &[Completion::NoSuchObject]).map(|object| object.map(BinderyObject::from))
     }
 
     /// The object with an id; none if there is no such object.
     pub async fn object_with_id(&mut self, id: u32) -> Result<Option<BinderyObject>, ClientError> {
         const STEP: &str = "object name";
-        let done = self.call(STEP, &GetObjectName { id }.into()).await;
-        let Some(data) = unless(done, &[Completion::NoSuchObject])? else { return Ok(None) };
-        ObjectId::decode(data).map(|object| Some(object.into())).map_err(wire(STEP))
+        let found = self.ask::<ObjectId>(STEP, &GetObjectName { id }.into()).await;
+        unless(found, &[Completion::NoSuchObject]).map(|object| object.map(BinderyObject::from))
     }
 
     /// The objects of a type, or of [`crate::wire::bindery::ANY_KIND`], whose names match a pattern with `*` and `?`.
@@ -109,9 +98,9 @@ impl<C: Transport> Client<C> {
         let mut last = START;
         let mut found: Vec<BinderyObject> = Vec::new();
         loop {
-            let done = self.call(STEP, &ScanObject { last, kind, pattern }.into()).await;
-            let Some(data) = unless(done, &[Completion::NoSuchObject])? else { return Ok(found) };
-            let object = ScannedObject::decode(data).map_err(wire(STEP))?.object;
+            let next = self.ask::<ScannedObject>(STEP, &ScanObject { last, kind, pattern }.into()).await;
+            let Some(next) = unless(next, &[Completion::NoSuchObject])? else { return Ok(found) };
+            let object = next.object;
             // The same object again, or too many: this scan would not end.
             if object.id == last || found.len() >= MAX_OBJECTS {
                 return Err(endless(STEP, "scan", found.len() + 1));
@@ -129,10 +118,10 @@ impl<C: Transport> Client<C> {
         let mut last = START;
         let mut found: Vec<BinderyProperty> = Vec::new();
         loop {
-            let done = self.call(STEP, &ScanProperty { kind, name, last, pattern }.into()).await;
+            let call = ScanProperty { kind, name, last, pattern };
+            let next = self.ask::<ScannedProperty>(STEP, &call.into()).await;
             // In the bindery this code means that there is no further property (docs/protocols/ncp.md 3.6).
-            let Some(data) = unless(done, &[Completion::UnknownFunction])? else { return Ok(found) };
-            let reply = ScannedProperty::decode(data).map_err(wire(STEP))?;
+            let Some(reply) = unless(next, &[Completion::UnknownFunction])? else { return Ok(found) };
             if found.len() >= MAX_PROPERTIES {
                 return Err(endless(STEP, "scan", found.len() + 1));
             }
@@ -161,9 +150,9 @@ impl<C: Transport> Client<C> {
         let mut value = Vec::new();
         // Segments are counted in one byte.
         for segment in 1..=u8::MAX {
-            let done = self.call(STEP, &ReadProperty { kind, name, segment, property }.into()).await;
-            let Some(data) = unless(done, &[Completion::UnknownFunction])? else { return Ok(None) };
-            let reply = PropertyValue::decode(data).map_err(wire(STEP))?;
+            let call = ReadProperty { kind, name, segment, property };
+            let read = self.ask::<PropertyValue>(STEP, &call.into()).await;
+            let Some(reply) = unless(read, &[Completion::UnknownFunction])? else { return Ok(None) };
             value.extend_from_slice(&reply.value);
             if reply.more == 0 {
                 break;
@@ -232,11 +221,10 @@ impl<C: Transport> Client<C> {
     pub async fn connection_user(&mut self, connection: u16) -> Result<Option<ConnectedUser>, ClientError> {
         const STEP: &str = "user of a connection";
         let call = GetConnectionUser { connection: u32::from(connection) };
-        let done = self.call(STEP, &call.into()).await;
+        let found = self.ask::<ConnectionUser>(STEP, &call.into()).await;
         // Servers answer a number that is not in use with one of these codes.
         let unused = [Completion::BadConnectionNumber, Completion::NoSuchObject, Completion::Failure];
-        let Some(data) = unless(done, &unused)? else { return Ok(None) };
-        let found = ConnectionUser::decode(data).map_err(wire(STEP))?;
+        let Some(found) = unless(found, &unused)? else { return Ok(None) };
         let user = BinderyObject { id: found.id, kind: found.kind, name: unpadded(&found.name).to_vec() };
         Ok((found.id != 0).then_some(ConnectedUser { connection, user, login: found.login }))
     }
@@ -244,8 +232,8 @@ impl<C: Transport> Client<C> {
     /// The IPX address of a connection.
     pub async fn connection_address(&mut self, connection: u16) -> Result<Address, ClientError> {
         const STEP: &str = "address of a connection";
-        let data = self.call(STEP, &GetConnectionAddress { connection }.into()).await?;
-        ConnectionAddress::decode(data).map(|reply| reply.address).map_err(wire(STEP))
+        let reply: ConnectionAddress = self.ask(STEP, &GetConnectionAddress { connection }.into()).await?;
+        Ok(reply.address)
     }
 
     /// The users of all connections. It sends a request for each number that the server information shows as possible.

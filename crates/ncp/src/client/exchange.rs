@@ -14,7 +14,7 @@ use super::{ClientError, ConnectionState, Received};
 use crate::wire::TransportKind;
 use crate::wire::packet::ConnectionStatus;
 use crate::wire::watchdog::IpWatchdog;
-use crate::wire::{Request, WireError};
+use crate::wire::{Codec, Completion, Request, WireError};
 
 /// Times that a "busy" packet may extend the deadline of a request.
 const MAX_BUSY: u32 = 10;
@@ -65,6 +65,17 @@ pub(super) struct PendingReply {
     pub(super) deadline: Duration,
     last: Duration,
     bad_signature: bool,
+}
+
+/// The value, or none if the server refused the call with one of these codes.
+pub(super) fn unless<T>(
+    done: Result<T, ClientError>,
+    codes: &[Completion],
+) -> Result<Option<T>, ClientError> {
+    match done {
+        Err(ClientError::Refused { completion, .. }) if codes.contains(&completion) => Ok(None),
+        done => done.map(Some),
+    }
 }
 
 pub(super) fn wire(step: &'static str) -> impl Fn(WireError) -> ClientError {
@@ -310,6 +321,15 @@ impl<C: Transport> Client<C> {
     pub async fn call(&mut self, step: &'static str, request: &Request<'_>) -> Result<&[u8], ClientError> {
         self.begin(step, request);
         self.finish().await
+    }
+
+    /// Makes a request whose reply is one message.
+    pub(super) async fn ask<'c, R: Codec<'c, Value = R>>(
+        &'c mut self,
+        step: &'static str,
+        request: &Request<'_>,
+    ) -> Result<R, ClientError> {
+        R::decode(self.call(step, request).await?).map_err(wire(step))
     }
 
     /// Waits for the reply to the request in progress.

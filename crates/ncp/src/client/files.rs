@@ -6,7 +6,7 @@ use super::exchange::{Client, wire};
 use super::transport::Transport;
 use crate::wire::file::{CloseFile, CommitFile, ReadFile, WriteFile};
 use crate::wire::large::{GetLargeSize, LargeSize, ReadLarge, WriteLarge};
-use crate::wire::{Codec, FileHandle, Payload, ReadReply, ShortHandle, WireError};
+use crate::wire::{FileHandle, Payload, ReadReply, ShortHandle, WireError};
 
 /// An open file of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,9 +83,8 @@ impl<C: Transport> Client<C> {
 
     /// Size of an open file; needs a server with 64-bit calls.
     pub async fn size(&mut self, file: File) -> Result<u64, ClientError> {
-        const STEP: &str = "size";
-        let data = self.call(STEP, &GetLargeSize { file: file.0 }.into()).await?;
-        LargeSize::decode(data).map(|reply| reply.size).map_err(wire(STEP))
+        let LargeSize { size } = self.ask("size", &GetLargeSize { file: file.0 }.into()).await?;
+        Ok(size)
     }
 
     /// Returns when the data of the file is on disk.

@@ -1,6 +1,6 @@
 //! Calls on names: open, create, delete, rename and list; free space of a volume.
 
-use super::exchange::{Client, wire};
+use super::exchange::{Client, unless, wire};
 use super::transport::Transport;
 use super::{ClientError, File};
 use crate::wire::dos::{access, attribute};
@@ -156,29 +156,25 @@ impl<C: Transport> Client<C> {
     pub async fn name_spaces(&mut self, volume: &str) -> Result<Vec<u8>, ClientError> {
         const STEP: &str = "name spaces";
         let volume = self.volume_number(volume).await?;
-        match self.call(STEP, &GetNameSpaces { volume }.into()).await {
-            Ok(data) => {
-                let spaces = NameSpaces::decode(data).map_err(wire(STEP))?;
-                Ok(spaces.ids.iter().take(usize::from(spaces.count)).copied().collect())
-            }
-            Err(ClientError::Refused { completion: Completion::UnknownFunction, .. }) => Ok(vec![space::DOS]),
-            Err(error) => Err(error),
-        }
+        let spaces = self.ask::<NameSpaces<'_>>(STEP, &GetNameSpaces { volume }.into()).await;
+        Ok(match unless(spaces, &[Completion::UnknownFunction])? {
+            Some(spaces) => spaces.ids.iter().take(usize::from(spaces.count)).copied().collect(),
+            None => vec![space::DOS],
+        })
     }
 
     async fn volume_number(&mut self, volume: &str) -> Result<u8, ClientError> {
         const STEP: &str = "volume number";
         let name = Pstr::new(volume.as_bytes()).map_err(wire(STEP))?;
-        let data = self.call(STEP, &GetVolumeNumber { name }.into()).await?;
-        VolumeNumber::decode(data).map(|reply| reply.volume).map_err(wire(STEP))
+        let VolumeNumber { volume } = self.ask(STEP, &GetVolumeNumber { name }.into()).await?;
+        Ok(volume)
     }
 
     /// Total and free space of a volume.
     pub async fn volume_space(&mut self, volume: &str) -> Result<VolumeSpace, ClientError> {
         const STEP: &str = "volume usage";
         let volume = self.volume_number(volume).await?;
-        let data = self.call(STEP, &GetVolumeUsage { volume }.into()).await?;
-        let usage = VolumeUsage::decode(data).map_err(wire(STEP))?;
+        let usage: VolumeUsage<'_> = self.ask(STEP, &GetVolumeUsage { volume }.into()).await?;
         Ok(VolumeSpace { total: usage.bytes(usage.total_blocks), free: usage.bytes(usage.free_blocks) })
     }
 }

@@ -1,13 +1,13 @@
 //! Negotiation of buffer size, signatures and checksums by function 0x61 or 0x21 (docs/protocols/ncp.md 2.2, 5.2).
 
 use super::ClientError;
-use super::exchange::{Client, wire};
+use super::exchange::{Client, unless};
 use super::options::{LargePackets, MAX_BUFFER, MIN_BUFFER, Negotiation};
 use super::probing::ProbeResult;
 use super::transport::Transport;
 use crate::security::level::Level;
+use crate::wire::Completion;
 use crate::wire::negotiate::{AcceptedPacketSize, NegotiateBuffer, NegotiatedBuffer, PacketSize, Security};
-use crate::wire::{Codec, Completion};
 
 const STEP: &str = "negotiate";
 /// Bytes of headers in an IPX packet.
@@ -88,11 +88,8 @@ impl<C: Transport> Client<C> {
             LargePackets::Probe | LargePackets::Known => Security(0),
         };
         let call = PacketSize { proposed, security: security.with(lip).0 };
-        let accepted = match self.call(STEP, &call.into()).await {
-            Ok(data) => AcceptedPacketSize::decode(data).map_err(wire(STEP))?,
-            Err(ClientError::Refused { completion: Completion::UnknownFunction, .. }) => return Ok(None),
-            Err(error) => return Err(error),
-        };
+        let accepted = self.ask::<AcceptedPacketSize>(STEP, &call.into()).await;
+        let Some(accepted) = unless(accepted, &[Completion::UnknownFunction])? else { return Ok(None) };
         // A server that answers 0 accepts the proposed size (docs/protocols/ncp.md 2.2).
         let size = if accepted.accepted == 0 { proposed } else { accepted.accepted };
         self.buffer = size.saturating_sub(overhead).clamp(MIN_BUFFER, wanted);
@@ -102,8 +99,7 @@ impl<C: Transport> Client<C> {
     /// Calls 0x21, which negotiates the buffer size only.
     async fn negotiate_buffer(&mut self) -> Result<(), ClientError> {
         let proposed = self.wanted();
-        let data = self.call(STEP, &NegotiateBuffer { proposed }.into()).await?;
-        let accepted = NegotiatedBuffer::decode(data).map_err(wire(STEP))?.accepted;
+        let NegotiatedBuffer { accepted } = self.ask(STEP, &NegotiateBuffer { proposed }.into()).await?;
         self.buffer = accepted.clamp(MIN_BUFFER, proposed);
         self.signs = false;
         self.checks = false;

@@ -1,14 +1,14 @@
 //! Searches for all names of a directory.
 
 use super::ClientError;
-use super::exchange::{Client, wire};
+use super::exchange::{Client, unless, wire};
 use super::names::{EVERYTHING, EntryInfo, Path};
 use super::transport::Transport;
 use crate::wire::dos::{attribute, search};
 use crate::wire::find::{BeginSearch, ContinueSearch, FoundFile, SearchBegun, SearchPlace};
 use crate::wire::name_space::space;
 use crate::wire::name_space_search::{FoundSet, InitSearch, SearchSet, Sequence};
-use crate::wire::{Codec, Completion, FileEntry, Pstr, ReturnMask, WireError};
+use crate::wire::{Completion, FileEntry, Pstr, ReturnMask, WireError};
 
 /// A pattern that matches every name (docs/protocols/ncp.md 3.4).
 const ANY_NAME: &[u8] = b"\xff*";
@@ -106,7 +106,7 @@ impl<C: Transport> Client<C> {
     /// Begins a search for every name in a directory.
     pub async fn begin_search(&mut self, path: &Path) -> Result<Search, ClientError> {
         let init = InitSearch { space: path.space, path: path.absolute().map_err(wire(SEARCH))? };
-        let sequence = Sequence::decode(self.call(SEARCH, &init.into()).await?).map_err(wire(SEARCH))?;
+        let sequence = self.ask(SEARCH, &init.into()).await?;
         let position = Position::NameSpace { sequence, found: false };
         Ok(Search { space: path.space, position, classic_path: classic_path(path) })
     }
@@ -165,7 +165,7 @@ impl<C: Transport> Client<C> {
         let path = Pstr::new(search.classic_path.as_deref().unwrap_or_default()).map_err(wire(SEARCH))?;
         // No directory handle: the path begins with the volume.
         let begin = BeginSearch { directory: 0, path };
-        let begun = SearchBegun::decode(self.call(SEARCH, &begin.into()).await?).map_err(wire(SEARCH))?;
+        let begun: SearchBegun = self.ask(SEARCH, &begin.into()).await?;
         let place = SearchPlace { sequence: CLASSIC_START, ..begun.place };
         search.position = Position::Classic { place, directories: false };
         Ok(())
@@ -183,17 +183,15 @@ impl<C: Transport> Client<C> {
                 if directories { search::ALL_FILES | search::DIRECTORIES } else { search::ALL_FILES };
             let pattern = Pstr::new(ANY_DOS_NAME).map_err(wire(SEARCH))?;
             let call = ContinueSearch { place, search: wanted, pattern };
-            let data = match self.call(SEARCH, &call.into()).await {
-                Ok(data) => data,
-                Err(ClientError::Refused { completion: Completion::Failure, .. }) if !directories => {
-                    directories = true;
-                    place.sequence = CLASSIC_START;
-                    continue;
+            let found = self.ask::<FoundFile>(SEARCH, &call.into()).await;
+            let Some(found) = unless(found, &[Completion::Failure])? else {
+                if directories {
+                    return Ok(true);
                 }
-                Err(ClientError::Refused { completion: Completion::Failure, .. }) => return Ok(true),
-                Err(error) => return Err(error),
+                directories = true;
+                place.sequence = CLASSIC_START;
+                continue;
             };
-            let found = FoundFile::decode(data).map_err(wire(SEARCH))?;
             let (name, info) = classic_entry(&found.entry);
             each(name, info);
             // A search that does not advance would never end.

@@ -6,11 +6,11 @@ use super::ClientError;
 use super::exchange::{Client, wire};
 use super::locks::ticks;
 use super::transport::Transport;
+use crate::wire::Pstr;
 use crate::wire::semaphore::{
     CloseSemaphore, ExamineSemaphore, ExaminedSemaphore, OpenSemaphore, OpenedSemaphore, SignalSemaphore,
     WaitOnSemaphore,
 };
-use crate::wire::{Codec, Pstr};
 
 const SEMAPHORE: &str = "semaphore";
 
@@ -23,15 +23,14 @@ impl<C: Transport> Client<C> {
     /// of opens.
     pub async fn open_semaphore(&mut self, name: &[u8], value: u8) -> Result<(Semaphore, u8), ClientError> {
         let name = Pstr::new(name).map_err(wire(SEMAPHORE))?;
-        let reply = self.call(SEMAPHORE, &OpenSemaphore { value, name }.into()).await?;
-        let opened = OpenedSemaphore::decode(reply).map_err(wire(SEMAPHORE))?;
+        let opened: OpenedSemaphore = self.ask(SEMAPHORE, &OpenSemaphore { value, name }.into()).await?;
         Ok((Semaphore(opened.handle), opened.opens))
     }
 
     /// The value of a semaphore, negative while requests wait, and the number of opens.
     pub async fn examine_semaphore(&mut self, semaphore: Semaphore) -> Result<(i8, u8), ClientError> {
-        let reply = self.call(SEMAPHORE, &ExamineSemaphore { handle: semaphore.0 }.into()).await?;
-        let found = ExaminedSemaphore::decode(reply).map_err(wire(SEMAPHORE))?;
+        let call = ExamineSemaphore { handle: semaphore.0 };
+        let found: ExaminedSemaphore = self.ask(SEMAPHORE, &call.into()).await?;
         Ok((found.value.cast_signed(), found.opens))
     }
 

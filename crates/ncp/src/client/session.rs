@@ -11,7 +11,7 @@ use crate::security::signature::Signer;
 use crate::wire::login::{GetLoginKey, GetObjectId, KeyedLogin, LoginKey, Logout, ObjectId, USER};
 use crate::wire::negotiate::Security;
 use crate::wire::server_info::{GetServerInfo, ServerInfo};
-use crate::wire::{Codec, Completion, Pstr};
+use crate::wire::{Completion, Pstr};
 
 impl<C: Transport> Client<C> {
     /// Creates a connection over a transport and negotiates.
@@ -55,7 +55,7 @@ impl<C: Transport> Client<C> {
     /// Name, version and capabilities of the server.
     pub async fn server_info(&mut self) -> Result<ServerInfo, ClientError> {
         const STEP: &str = "server information";
-        ServerInfo::decode(self.call(STEP, &GetServerInfo {}.into()).await?).map_err(wire(STEP))
+        self.ask(STEP, &GetServerInfo {}.into()).await
     }
 
     /// Logs in with a keyed hash, so that the password is not transmitted.
@@ -97,9 +97,8 @@ impl<C: Transport> Client<C> {
         // Bindery names are in upper case, and so are passwords before hashing (docs/protocols/ncp.md 2.4).
         let name = login.user.to_ascii_uppercase();
         let name = Pstr::new(name.as_bytes()).map_err(wire(STEP))?;
-        let key = LoginKey::decode(self.call(STEP, &GetLoginKey {}.into()).await?).map_err(wire(STEP))?.key;
-        let object = self.call(STEP, &GetObjectId { kind: USER, name }.into()).await?;
-        let id = ObjectId::decode(object).map_err(wire(STEP))?.id;
+        let LoginKey { key } = self.ask(STEP, &GetLoginKey {}.into()).await?;
+        let ObjectId { id, .. } = self.ask(STEP, &GetObjectId { kind: USER, name }.into()).await?;
         let hash = password::hash_upper(id, login.password);
         let response = password::response(&key, &hash);
         match self.call(STEP, &KeyedLogin { response, kind: USER, name }.into()).await {
