@@ -56,7 +56,8 @@ impl<V: Volume> Execution<'_, V> {
         if self.connection.user.is_some() { Ok(self) } else { Err(Completion::NoOpenRights) }
     }
 
-    /// Appends a message as the data of the reply.
+    /// Appends a message as the data of the reply, with which the function of a call ends.
+    #[expect(clippy::unnecessary_wraps, reason = "it is the result of the functions of calls")]
     pub fn reply<'m, M: Codec<'m, Value = M>>(&mut self, message: &M) -> VolumeResult<()> {
         M::put(message, self.out);
         Ok(())

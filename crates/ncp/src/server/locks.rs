@@ -7,7 +7,6 @@ use super::open_files::ByteRange;
 use super::pending_lock::{LockGoal, PendingLock};
 use super::record_log::{LockTarget, LoggedRange};
 use super::volume::{Volume, VolumeResult};
-use super::waiting_requests::WaiterGuard;
 use crate::wire::large::LockLarge;
 use crate::wire::lock::{ClearRecord, LockRecord, LockRecordNew, Range, ReleaseRecord, flag};
 use crate::wire::{Completion, FileHandle, LockCall, ShortHandle};
@@ -101,8 +100,7 @@ impl<V: Volume> Execution<'_, V> {
         // A timeout of 0 means "do not wait" (docs/protocols/ncp.md 3.3).
         if ticks > 0 && connection.waiting.count() < MAX_WAITING {
             let until = self.environment.now() + Duration::from_secs(1) * ticks.min(MAX_TICKS) / TICKS;
-            let waiting = WaiterGuard::new(&connection.waiting);
-            connection.wait = Some(PendingLock { goal, until, late, request: None, _waiting: waiting });
+            connection.wait = Some(PendingLock::new(goal, until, late, &connection.waiting));
         }
         Err(late)
     }

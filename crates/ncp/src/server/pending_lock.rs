@@ -1,11 +1,12 @@
 //! What a request waits for (docs/protocols/ncp.md 3.3).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::record_log::{LockTarget, RecordLog};
 use super::semaphores::SemaphoreTicket;
 use super::volume::VolumeResult;
-use super::waiting_requests::WaiterGuard;
+use super::waiting_requests::{WaiterGuard, WaitingRequests};
 use crate::wire::packet::ClientHeader;
 use crate::wire::{Completion, TransportKind};
 
@@ -37,7 +38,14 @@ pub struct PendingLock {
     pub late: Completion,
     /// The request, once its reply is deferred.
     pub request: Option<DeferredRequest>,
-    pub _waiting: WaiterGuard,
+    _waiting: WaiterGuard,
+}
+
+impl PendingLock {
+    /// A request that begins to wait.
+    pub fn new(goal: LockGoal, until: Duration, late: Completion, waiting: &Arc<WaitingRequests>) -> Self {
+        Self { goal, until, late, request: None, _waiting: WaiterGuard::new(waiting) }
+    }
 }
 
 /// A request whose reply is deferred.

@@ -226,7 +226,7 @@ impl<V: Volume, W: Environment> Server<V, W> {
         // The reply to the login itself is not signed.
         let signer = connection.signer.clone();
         envelope::put_reply(packet.transport, signer.as_ref(), out, |out| {
-            self.reply(connection, packet, out)
+            self.reply(connection, packet, out);
         });
         connection.last = Some(packet.header.sequence);
         // The request waits for a lock. Its reply follows from `resume`, so the one that was built is taken

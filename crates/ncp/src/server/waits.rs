@@ -74,7 +74,7 @@ impl<V: Volume, W: Environment> Server<V, W> {
         let start = out.len();
         let header = ServerHeader::reply(&header, completion);
         envelope::put_reply(transport, connection.signer.as_ref(), out, |out| {
-            ServerHeader::put(&header, out)
+            ServerHeader::put(&header, out);
         });
         Self::store_reply(connection, transport, &out[start..]);
     }
