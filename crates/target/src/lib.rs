@@ -10,6 +10,7 @@ pub mod buffer_pool;
 mod faulty;
 mod listing;
 mod memory;
+mod memory_content;
 mod memory_leases;
 mod memory_names;
 mod memory_semaphores;

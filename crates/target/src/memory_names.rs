@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use sharebench_model::{Entry, ErrorClass, MetaOp, MetaYield, OpError, OpStep, Stat};
 
-use crate::memory::{Content, fails, lock};
+use crate::memory_content::{Content, fails, lock};
 
 /// Directories have no content; a file's content outlives its name while it is open.
 pub(crate) type Tree = BTreeMap<String, Option<Arc<Mutex<Content>>>>;

@@ -367,7 +367,7 @@ pub trait Session {
         Err(OpError::new(ErrorClass::Unsupported, OpStep::Submit, detail))
     }
 
-    /// Sends the request of the protocol that asks the server for nothing and touches no file, and waits for its reply: SMB
+    /// Sends the request of the protocol that has no effect and touches no file, and waits for its reply: SMB
     /// ECHO, NFS NULL. Its round trip contains the network and the server's least work for a request. None where the
     /// protocol has no such request. No data operation may be in flight.
     fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
