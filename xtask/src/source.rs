@@ -7,7 +7,7 @@ use std::{fs, io};
 pub const CODE: char = '\u{1}';
 
 /// Folders that contain no text of ours: build output, captured data, vendored libraries.
-const SKIPPED_FOLDERS: [&str; 6] = ["target", "data", "corpus", "echarts", "counter_samples", "node_modules"];
+const SKIPPED_FOLDERS: [&str; 5] = ["data", "corpus", "echarts", "counter_samples", "node_modules"];
 /// Files that people read, besides Rust sources. Scripts have no extension.
 const TEXT_EXTENSIONS: [&str; 13] =
     ["md", "toml", "js", "mjs", "css", "html", "sql", "sh", "py", "c", "json", "txt", "snap"];
@@ -107,11 +107,16 @@ fn extension(path: &str) -> &str {
     path.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
+/// True for the folder in which Cargo builds a package or workspace. Modules and crates may be called `target` as well.
+fn is_build_output(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name == "target") && folder.with_file_name("Cargo.toml").is_file()
+}
+
 fn collect(root: &Path, folder: &Path, sources: &mut Vec<Source>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            if path.file_name().is_some_and(|name| name != "target") {
+            if !is_build_output(&path) {
                 collect(root, &path, sources)?;
             }
         } else if path.extension().is_some_and(|extension| extension == "rs") {
@@ -127,7 +132,8 @@ fn collect_documents(root: &Path, folder: &Path, found: &mut Vec<Source>) -> io:
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
-            if !SKIPPED_FOLDERS.contains(&name.as_str()) && !name.starts_with('.') {
+            let is_skipped = SKIPPED_FOLDERS.contains(&name.as_str()) || is_build_output(&path);
+            if !is_skipped && !name.starts_with('.') {
                 collect_documents(root, &path, found)?;
             }
             continue;
