@@ -4,7 +4,7 @@ use std::path::Path;
 use std::{fs, io};
 
 /// Each crate with the crates of the workspace that it may depend on. An unlisted crate may depend on none.
-const ALLOWED: [(&str, &[&str]); 25] = [
+const ALLOWED: [(&str, &[&str]); 26] = [
     ("model", &[]),
     ("stats", &["model"]),
     ("plan", &["model"]),

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};
 
-use sharebench_ncp::client::{Access, Modification, block_on};
+use sharebench_ncp::client::{Access, FilePosition, Modification, block_on};
 use sharebench_ncp::security::level::Level;
 use sharebench_ncp::wire::directory::{EffectiveRights, GetEffectiveRights};
 use sharebench_ncp::wire::dos::{access, attribute};
@@ -49,7 +49,8 @@ fn attributes_match_those_of_the_file() {
         let (source, _) = client.open(&name, Access::ReadWrite, false).await.unwrap();
         let copied = path(&["SHARE", "copied"]);
         let (target, _) = client.open(&copied, Access::CreateNew, false).await.unwrap();
-        assert_eq!(client.copy((source, 2), (target, 1), 100).await.unwrap(), 5);
+        let at = |file, offset| FilePosition { file, offset };
+        assert_eq!(client.copy(at(source, 2), at(target, 1), 100).await.unwrap(), 5);
     });
     drop(server);
     assert_eq!(std::fs::read(directory.join("copied")).unwrap(), b"\0ntent");

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_ncp::client::{
-    Access, Client, File, Lock, Options, TcpTransport, Transport, UdpTransport, block_on,
+    Access, Client, File, Lock, LockRange, Options, TcpTransport, Transport, UdpTransport, block_on,
 };
 use sharebench_ncp::security::level::Level;
 use sharebench_ncp::wire::TransportKind;
@@ -18,7 +18,7 @@ use super::tests::{LOGIN, memory, options, path, refusal, start, tcp, udp};
 use super::*;
 use crate::{DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume, ServiceTime};
 
-const RANGE: (u64, u64) = (1 << 33, 100);
+const RANGE: LockRange = LockRange { start: 1 << 33, length: 100 };
 const LONG: Duration = Duration::from_secs(60);
 
 /// A transport over IPX in UDP: each datagram is one packet.
@@ -97,23 +97,23 @@ async fn contend<C: Transport + Send + 'static, D: Transport>(
     let waiting = std::thread::spawn(move || {
         block_on(async {
             let got = waiter.lock(wanted, RANGE, Lock::Exclusive, LONG).await.unwrap();
-            waiter.write(wanted, RANGE.0, b"mine").await.unwrap();
+            waiter.write(wanted, RANGE.start, b"mine").await.unwrap();
             (got, waiter)
         })
     });
     while server.threads.state.server.waiting() == 0 {
         holder.size(held).await.unwrap();
     }
-    holder.write(held, RANGE.0, b"own").await.unwrap();
+    holder.write(held, RANGE.start, b"own").await.unwrap();
     holder.close(held).await.unwrap();
     let (got, waiter) = waiting.join().unwrap();
     assert!(got);
     let again = opened_again(&mut holder).await;
-    let refused = refusal(holder.read(again, RANGE.0 + 99, &mut [0; 2]).await);
+    let refused = refusal(holder.read(again, RANGE.start + 99, &mut [0; 2]).await);
     assert_eq!(refused, Completion::IoOnLockedRegion);
     waiter.disconnect().await.unwrap();
     let mut back = [0; 4];
-    assert_eq!(holder.read(again, RANGE.0, &mut back).await.unwrap(), 4);
+    assert_eq!(holder.read(again, RANGE.start, &mut back).await.unwrap(), 4);
     assert_eq!(&back, b"mine");
     holder.disconnect().await.unwrap();
     assert_eq!((server.connections(), server.threads.state.server.waiting()), (0, 0));
@@ -163,7 +163,12 @@ fn lock_wait_ends_with_its_client_and_lost_holder_releases_its_locks() {
         let open = OpenFile { directory: 0, search: 6, access: 3, path: name };
         let file = OpenedFile::decode(client.call("open", &open.into()).await.unwrap()).unwrap().file;
         let range = LockRecord { flag: flag::EXCLUSIVE, file, start: 5, length: 100, timeout: u16::MAX };
-        assert!(holder.lock(held, (50, 1), Lock::Exclusive, Duration::ZERO).await.unwrap());
+        assert!(
+            holder
+                .lock(held, LockRange { start: 50, length: 1 }, Lock::Exclusive, Duration::ZERO)
+                .await
+                .unwrap()
+        );
         assert!(client.call("lock", &range.into()).await.is_err());
         drop(client);
         while server.connections() > 1 {
@@ -188,7 +193,9 @@ fn share_modes_apply_to_every_name_of_a_file() {
     block_on(async {
         let mut one = tcp(server.addr(), Level::Never).await;
         let held = opened(&mut one, "FILE").await;
-        assert!(one.lock(held, (0, 4), Lock::Exclusive, Duration::ZERO).await.unwrap());
+        assert!(
+            one.lock(held, LockRange { start: 0, length: 4 }, Lock::Exclusive, Duration::ZERO).await.unwrap()
+        );
         let mut other = udp(server.addr(), Level::Never).await;
         for name in ["LINK", "file", "FILE"] {
             let file = opened(&mut other, name).await;
