@@ -273,7 +273,7 @@ pub trait Protocol:
         ready(Err(separate_requests()))
     }
 
-    /// The request that asks the server for nothing ([`Session::empty_request`]).
+    /// The request without an effect ([`Session::empty_request`]).
     fn empty_request(&mut self) -> impl Future<Output = Result<(), OpError>>;
 
     /// Requests the right to cache a file ([`Session::request_caching`]).

@@ -27,13 +27,13 @@ pub(crate) async fn unsupported(
         let Some(requirement) = test.declaration().requirement else { continue };
         // Its jobs know of each other when a lock was released.
         let needs_one_process = has_ranks && test.hands_over();
-        let rejection = match tried.iter().find(|(known, _)| *known == requirement) {
-            Some((_, rejection)) => rejection.clone(),
-            None => {
-                let rejection = trial(requirement, directory, at).await?;
-                tried.push((requirement, rejection.clone()));
-                rejection
-            }
+        let known = tried.iter().find(|(known, _)| *known == requirement);
+        let rejection = if let Some((_, rejection)) = known {
+            rejection.clone()
+        } else {
+            let rejection = trial(requirement, directory, at).await?;
+            tried.push((requirement, rejection.clone()));
+            rejection
         };
         let rejection = rejection.or_else(|| needs_one_process.then(several_processes));
         found.extend(rejection.map(|error| (test, error)));

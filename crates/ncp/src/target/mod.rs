@@ -12,7 +12,8 @@
 //! # Ok::<(), sharebench_target::UrlError>(())
 //! ```
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod ether_tests;
 mod facts;
 mod failure;

@@ -126,7 +126,7 @@ impl Exchange {
     fn learn(&mut self, request: &Request<'_>, transport: Transport, data: &[u8]) {
         match request {
             Request::Connection(ConnectionCall::GetLoginKey(_)) => {
-                self.key = LoginKey::decode(data).unwrap().key
+                self.key = LoginKey::decode(data).unwrap().key;
             }
             Request::Bindery(BinderyCall::GetObjectId(_)) => self.id = ObjectId::decode(data).unwrap().id,
             Request::Connection(ConnectionCall::PacketSize(_)) => {

@@ -56,7 +56,7 @@ pub fn encode_again(request: &Request<'_>, data: &[u8]) -> Result<Vec<u8>, WireE
         Request::Volume(VolumeCall::GetVolumeName(_)) => return again::<VolumeName<'_>>(data),
         Request::Volume(VolumeCall::GetVolumeUsage(_)) => return again::<VolumeUsage<'_>>(data),
         Request::Directory(DirectoryCall::AllocateTemporary(_)) => return again::<AllocatedHandle>(data),
-        Request::Path(PathCall::CreateFile(_)) | Request::Path(PathCall::OpenFile(_)) => {
+        Request::Path(PathCall::CreateFile(_) | PathCall::OpenFile(_)) => {
             return again::<OpenedFile>(data);
         }
         Request::File(FileCall::GetFileSize(_)) => return again::<FileSize>(data),
@@ -70,13 +70,13 @@ pub fn encode_again(request: &Request<'_>, data: &[u8]) -> Result<Vec<u8>, WireE
         Request::File(FileCall::ReadFile(read)) => return read_again(u64::from(read.offset), data),
         Request::File(FileCall::ReadLarge(read)) => return read_again(read.offset, data),
         Request::NameSpace(NameSpaceCall::OpenCreate(open)) => {
-            Opened::get(open.mask, &mut reader)?.put(&mut out)
+            Opened::get(open.mask, &mut reader)?.put(&mut out);
         }
         Request::NameSpace(NameSpaceCall::ObtainInfo(obtain)) => {
-            NamedInfo::get(obtain.mask, &mut reader)?.put(&mut out)
+            NamedInfo::get(obtain.mask, &mut reader)?.put(&mut out);
         }
         Request::NameSpace(NameSpaceCall::SearchNext(search)) => {
-            FoundNext::get(search.mask, &mut reader)?.put(&mut out)
+            FoundNext::get(search.mask, &mut reader)?.put(&mut out);
         }
         // The other calls have replies without data.
         _ => {}

@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use sharebench_model::{MetaOp, WireCount};
 
-use super::Suite;
 use super::probe::Probe;
+use super::suite::Suite;
 use crate::session::{LocalBoxFuture, SessionSpec, Target};
 
 pub(super) struct Ground<'t> {

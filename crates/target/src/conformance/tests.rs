@@ -1,5 +1,7 @@
 //! The suite passes a correct target and names what is wrong with every broken one.
 
+use std::time::Duration;
+
 use super::*;
 use crate::faulty::{Fault, FaultyTarget};
 use crate::memory::MemoryTarget;

@@ -289,10 +289,10 @@ impl Call {
                 scope.free(call.handle);
                 Self::Nothing
             }
-            Request::Volume(VolumeCall::GetVolumeInfo(_))
-            | Request::Directory(DirectoryCall::GetVolumeInfoOfHandle(_))
-            | Request::Volume(VolumeCall::GetVolumeUsage(_))
-            | Request::Directory(DirectoryCall::GetDirectorySpace(_)) => Self::Space,
+            Request::Volume(VolumeCall::GetVolumeInfo(_) | VolumeCall::GetVolumeUsage(_))
+            | Request::Directory(
+                DirectoryCall::GetVolumeInfoOfHandle(_) | DirectoryCall::GetDirectorySpace(_),
+            ) => Self::Space,
             Request::Connection(ConnectionCall::KeyedLogin(_)) => Self::Login,
             Request::Connection(ConnectionCall::OfferBurst(call)) => Self::OfferBurst(*call),
             _ => Self::of_name_space(request, scope),
