@@ -10,7 +10,10 @@ use sharebench_model::{
     DataOp, ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpStep, PolicyCount, Reply, Slot, TargetFacts,
     TcpReading, WireCount,
 };
-use sharebench_target::{CallReply, LocalBoxFuture, Session, SessionSpec, UrlPart};
+use sharebench_target::{
+    CallReply, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, SessionSpec, UrlPart,
+    WholeFiles,
+};
 use tokio::net::TcpStream;
 
 use crate::calls_in_flight::{AwaitedReplies, CallsInFlight};
@@ -412,10 +415,6 @@ impl<P: Protocol> Session for Multiplexed<P> {
         self.connection_mut().payloads().payload(slot.0 as usize)
     }
 
-    fn release_buffers(&mut self) {
-        self.connection_mut().release_buffers();
-    }
-
     fn max_transfer(&self, op: DataOp) -> u32 {
         let TransferLimits { read, write } = self.connection().limits();
         match op {
@@ -423,10 +422,6 @@ impl<P: Protocol> Session for Multiplexed<P> {
             DataOp::Write { len, .. } => len.min(write.max),
             DataOp::Flush { .. } => 0,
         }
-    }
-
-    fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
-        self.connection_mut().keep_alive(cx);
     }
 
     #[inline]
@@ -460,6 +455,46 @@ impl<P: Protocol> Session for Multiplexed<P> {
         Box::pin(async move { perform(&mut self.caller, &op).await })
     }
 
+    fn wire(&self) -> WireCount {
+        self.connection().wire()
+    }
+
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        Some(self)
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        Some(self)
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        if self.caller.reads_whole_files() { Some(self) } else { None }
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        Some(self)
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        Some(self)
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        Box::pin(self.caller.close())
+    }
+}
+
+impl<P: Protocol> Idle for Multiplexed<P> {
+    fn release_buffers(&mut self) {
+        self.connection_mut().release_buffers();
+    }
+
+    fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
+        self.connection_mut().keep_alive(cx);
+    }
+}
+
+impl<P: Protocol> OverlappingCalls for Multiplexed<P> {
     fn submit_call(&mut self, slot: Slot, op: MetaOp) -> Result<(), OpError> {
         if !op.can_overlap() {
             return Err(OpError::cannot_overlap());
@@ -490,11 +525,9 @@ impl<P: Protocol> Session for Multiplexed<P> {
             }
         }
     }
+}
 
-    fn reads_whole_files(&self) -> bool {
-        self.caller.reads_whole_files()
-    }
-
+impl<P: Protocol> WholeFiles for Multiplexed<P> {
     fn read_file<'a>(&'a mut self, path: &'a str, len: u32) -> LocalBoxFuture<'a, Reply> {
         Box::pin(read_whole(&mut self.caller, Slot(0), path, len))
     }
@@ -510,15 +543,9 @@ impl<P: Protocol> Session for Multiplexed<P> {
             MetaReply { result: result.map(|bytes| MetaYield::Bytes(bytes.into())), requests }
         })
     }
+}
 
-    fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
-        Box::pin(async move { Some(self.caller.empty_request().await) })
-    }
-
-    fn wire(&self) -> WireCount {
-        self.connection().wire()
-    }
-
+impl<P: Protocol> Readings for Multiplexed<P> {
     fn policy_count(&self) -> PolicyCount {
         self.connection().policy_count()
     }
@@ -531,12 +558,18 @@ impl<P: Protocol> Session for Multiplexed<P> {
         self.connection().socket()
     }
 
-    fn time_arrivals(&mut self) -> bool {
-        self.connection_mut().time_arrivals()
-    }
-
     fn last_arrival_ns(&self) -> Option<u64> {
         self.connection().last_arrival_ns()
+    }
+}
+
+impl<P: Protocol> Probe for Multiplexed<P> {
+    fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
+        Box::pin(async move { Some(self.caller.empty_request().await) })
+    }
+
+    fn time_arrivals(&mut self) -> bool {
+        self.connection_mut().time_arrivals()
     }
 
     fn request_caching<'a>(&'a mut self, path: &'a str) -> LocalBoxFuture<'a, Option<Result<bool, OpError>>> {
@@ -549,9 +582,5 @@ impl<P: Protocol> Session for Multiplexed<P> {
 
     fn snapshots(&mut self) -> LocalBoxFuture<'_, Option<u32>> {
         Box::pin(self.caller.snapshots())
-    }
-
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        Box::pin(self.caller.close())
     }
 }

@@ -16,7 +16,8 @@ use sharebench_model::{
 };
 use sharebench_plan::Plan;
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
+    Capabilities, ConnectError, Idle, LocalBoxFuture, MemoryTarget, OverlappingCalls, Probe, Readings,
+    Session, SessionSpec, Target, WholeFiles,
 };
 
 /// The second session, which is the only user's first, does its `nth` operation on names and loses the reply.
@@ -62,6 +63,10 @@ impl Session for LosingSession {
         self.inner.buffer(slot)
     }
 
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        self.inner.max_transfer(op)
+    }
+
     fn submit(&mut self, slot: Slot, op: DataOp) {
         self.inner.submit(slot, op);
     }
@@ -84,6 +89,26 @@ impl Session for LosingSession {
 
     fn wire(&self) -> WireCount {
         self.inner.wire()
+    }
+
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        self.inner.idle()
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        None
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        self.inner.readings()
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        self.inner.probe()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

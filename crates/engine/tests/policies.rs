@@ -7,13 +7,13 @@ use std::task::{Context, Poll};
 
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
 use sharebench_model::{
-    DataOp, IoPolicy, MetaOp, MetaReply, MetaYield, PolicyCount, Reply, Residency, RunEvent, RunOutcome,
-    Slot, StepError, StepResult, TargetFacts, Verdict, WireCount,
+    DataOp, IoPolicy, MetaOp, MetaReply, MetaYield, Reply, Residency, RunEvent, RunOutcome, Slot, StepError,
+    StepResult, TargetFacts, Verdict, WireCount,
 };
 use sharebench_plan::Plan;
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, NullTarget, PolicyRefusal, PolicyTerms,
-    Session, SessionSpec, Target,
+    Capabilities, ConnectError, Idle, LocalBoxFuture, MemoryTarget, NullTarget, OverlappingCalls,
+    PolicyRefusal, PolicyTerms, Probe, Readings, Session, SessionSpec, Target, WholeFiles,
 };
 
 /// A target in memory with a page cache that holds the same whatever is done.
@@ -79,6 +79,10 @@ impl Session for PagedSession {
         self.inner.buffer(slot)
     }
 
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        self.inner.max_transfer(op)
+    }
+
     fn submit(&mut self, slot: Slot, op: DataOp) {
         self.reads.fetch_add(u64::from(matches!(op, DataOp::Read { .. })), Ordering::Relaxed);
         self.inner.submit(slot, op);
@@ -103,8 +107,24 @@ impl Session for PagedSession {
         WireCount { requests: wire.requests + self.looks, ..wire }
     }
 
-    fn policy_count(&self) -> PolicyCount {
-        self.inner.policy_count()
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        self.inner.idle()
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        None
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        self.inner.readings()
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        self.inner.probe()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

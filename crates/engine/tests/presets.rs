@@ -15,7 +15,8 @@ use sharebench_model::{
 };
 use sharebench_plan::{Load, Plan, PlannedTarget, Preset, Scale, Think, Verify, WORKLOADS};
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
+    Capabilities, ConnectError, Idle, LocalBoxFuture, MemoryTarget, OverlappingCalls, Probe, Readings,
+    Session, SessionSpec, Target, WholeFiles,
 };
 
 /// Runs a plan that must end well.
@@ -280,6 +281,26 @@ impl Session for NarrowSession {
 
     fn wire(&self) -> WireCount {
         self.0.wire()
+    }
+
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        self.0.idle()
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        None
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        self.0.readings()
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        self.0.probe()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    CpuTime, DataOp, ErrorClass, IoPolicy, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot,
-    TargetFacts, TcpReading, WireCount,
+    DataOp, ErrorClass, IoPolicy, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, TargetFacts, WireCount,
 };
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
-use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
+use crate::session::{
+    Capabilities, ConnectError, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session,
+    SessionSpec, Target, WholeFiles,
+};
 
 /// What goes wrong with one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,14 +201,6 @@ impl Session for FaultySession {
         self.inner.max_transfer(op).min(self.max_transfer)
     }
 
-    fn release_buffers(&mut self) {
-        self.inner.release_buffers();
-    }
-
-    fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
-        self.inner.poll_keepalive(cx);
-    }
-
     fn submit(&mut self, slot: Slot, op: DataOp) {
         if !self.alive() {
             return self.answer(slot, Err(disconnected()));
@@ -266,24 +260,24 @@ impl Session for FaultySession {
         WireCount { requests: wire.requests + self.faked, ..wire }
     }
 
-    fn policy_count(&self) -> PolicyCount {
-        self.inner.policy_count()
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        self.inner.idle()
     }
 
-    fn threads_cpu(&self) -> CpuTime {
-        self.inner.threads_cpu()
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        None
     }
 
-    fn mount_wire(&self) -> Option<WireCount> {
-        self.inner.mount_wire()
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
     }
 
-    fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
-        self.inner.empty_request()
+    fn readings(&self) -> Option<&dyn Readings> {
+        self.inner.readings()
     }
 
-    fn tcp(&self) -> Option<TcpReading> {
-        self.inner.tcp()
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        self.inner.probe()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

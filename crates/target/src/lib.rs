@@ -39,8 +39,8 @@ pub use policy::{PolicyRefusal, PolicyTerms};
 pub use scripted::{Answer, ScriptedTarget};
 pub use secret::{Exposed, Secret, wipe};
 pub use session::{
-    CallDepth, CallReply, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, Session, SessionSpec,
-    Target, UrlPart, call, reply_for,
+    CallDepth, CallReply, Capabilities, ConnectError, Idle, LocalBoxFuture, LoginPhase, OverlappingCalls,
+    Probe, Readings, Session, SessionSpec, Target, UrlPart, WholeFiles, call, reply_for, whole_transfer,
 };
 pub use url::{TargetUrl, UrlError};
 pub use with_bypass::WithBypass;

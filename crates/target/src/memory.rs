@@ -19,7 +19,8 @@ use crate::memory_sharing::Opener;
 use crate::memory_watches::{Watches, changed_names};
 use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{
-    CallDepth, CallReply, Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target,
+    CallDepth, CallReply, Capabilities, ConnectError, Idle, LocalBoxFuture, OverlappingCalls, Probe,
+    Readings, Session, SessionSpec, Target, WholeFiles, whole_transfer,
 };
 
 /// Entries of one page of a listing: few, so that a test needs no large directory for several pages.
@@ -341,6 +342,10 @@ impl Session for MemorySession {
         &mut self.buffers[slot.0 as usize]
     }
 
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        whole_transfer(op)
+    }
+
     fn submit(&mut self, slot: Slot, op: DataOp) {
         self.wire.requests += 1;
         if let DataOp::Read { file, .. } | DataOp::Write { file, .. } = op
@@ -398,6 +403,36 @@ impl Session for MemorySession {
         Box::pin(async move { MetaReply { result, requests: 1 } })
     }
 
+    fn wire(&self) -> WireCount {
+        self.wire
+    }
+
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        None
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        Some(self)
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        Some(self)
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        None
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        Box::pin(async {})
+    }
+}
+
+impl OverlappingCalls for MemorySession {
     fn submit_call(&mut self, slot: Slot, op: MetaOp) -> Result<(), OpError> {
         if !op.can_overlap() {
             return Err(OpError::cannot_overlap());
@@ -418,16 +453,10 @@ impl Session for MemorySession {
         replies.extend(self.called.drain(..).rev());
         Poll::Ready(())
     }
+}
 
-    fn wire(&self) -> WireCount {
-        self.wire
-    }
-
+impl Readings for MemorySession {
     fn policy_count(&self) -> PolicyCount {
         self.policy
-    }
-
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        Box::pin(async {})
     }
 }

@@ -8,7 +8,10 @@ use sharebench_model::{
     Slot, Space, Stat, TargetFacts, WireCount,
 };
 
-use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
+use crate::session::{
+    Capabilities, ConnectError, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session,
+    SessionSpec, Target, WholeFiles, whole_transfer,
+};
 
 /// Replies to every operation immediately without transferring data: names exist as long as a session remembers
 /// them, reads leave the slot's buffer as it is (so only runs without verification make sense).
@@ -144,6 +147,10 @@ impl Session for NullSession {
         &mut self.buffers[slot.0 as usize]
     }
 
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        whole_transfer(op)
+    }
+
     fn submit(&mut self, slot: Slot, op: DataOp) {
         let bytes = match op {
             DataOp::Read { len, .. } | DataOp::Write { len, .. } => len,
@@ -169,6 +176,26 @@ impl Session for NullSession {
 
     fn wire(&self) -> WireCount {
         WireCount { requests: self.requests, ..WireCount::default() }
+    }
+
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        None
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        None
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        None
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        None
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

@@ -12,7 +12,10 @@ use sharebench_model::{
     Slot, TargetFacts, WireCount,
 };
 
-use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
+use crate::session::{
+    Capabilities, ConnectError, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session,
+    SessionSpec, Target, WholeFiles, whole_transfer,
+};
 
 /// One line of a script: how the next data operation is answered, and how long after its submission.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -173,6 +176,10 @@ impl Session for ScriptedSession {
         &mut self.buffers[slot.0 as usize]
     }
 
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        whole_transfer(op)
+    }
+
     fn submit(&mut self, slot: Slot, op: DataOp) {
         self.requests += 1;
         let line = self.script.data.get(self.lines).or(self.script.data.last()).cloned();
@@ -227,6 +234,26 @@ impl Session for ScriptedSession {
 
     fn wire(&self) -> WireCount {
         WireCount { requests: self.requests, ..WireCount::default() }
+    }
+
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        None
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        None
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        None
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        None
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

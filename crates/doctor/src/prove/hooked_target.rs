@@ -3,7 +3,10 @@
 use std::task::{Context, Poll};
 
 use sharebench_model::{DataOp, MetaOp, MetaReply, Reply, Slot, TargetFacts, WireCount};
-use sharebench_target::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
+use sharebench_target::{
+    Capabilities, ConnectError, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session,
+    SessionSpec, Target, WholeFiles,
+};
 
 /// What happens around the data operations of one session.
 pub(super) trait Hook {
@@ -60,6 +63,10 @@ impl<H: Hook + 'static> Session for HookedSession<H> {
         self.inner.buffer(slot)
     }
 
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        self.inner.max_transfer(op)
+    }
+
     fn submit(&mut self, slot: Slot, op: DataOp) {
         self.hook.before(op);
         self.inner.submit(slot, op);
@@ -79,6 +86,26 @@ impl<H: Hook + 'static> Session for HookedSession<H> {
 
     fn wire(&self) -> WireCount {
         self.inner.wire()
+    }
+
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        self.inner.idle()
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        None
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        self.inner.readings()
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        self.inner.probe()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

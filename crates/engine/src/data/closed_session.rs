@@ -5,7 +5,9 @@ use std::task::{Context, Poll};
 use sharebench_model::{
     DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, TargetFacts, WireCount,
 };
-use sharebench_target::{LocalBoxFuture, Session};
+use sharebench_target::{
+    Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, WholeFiles, whole_transfer,
+};
 
 /// A session without a connection, on which every operation fails. It takes the place of a session while the pre-step
 /// command runs, so that no code needs to handle a missing session.
@@ -27,6 +29,10 @@ impl Session for ClosedSession {
         &mut []
     }
 
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        whole_transfer(op)
+    }
+
     fn submit(&mut self, slot: Slot, _: DataOp) {
         self.answered.push(Reply { slot, result: Err(away()), requests: 0 });
     }
@@ -45,6 +51,26 @@ impl Session for ClosedSession {
 
     fn wire(&self) -> WireCount {
         WireCount::default()
+    }
+
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        None
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        None
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        None
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        None
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

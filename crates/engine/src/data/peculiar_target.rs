@@ -7,7 +7,8 @@ use sharebench_model::{
     TargetFacts, WireCount,
 };
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
+    Capabilities, ConnectError, Idle, LocalBoxFuture, MemoryTarget, OverlappingCalls, Probe, Readings,
+    Session, SessionSpec, Target, WholeFiles,
 };
 
 /// What a target does otherwise than others.
@@ -93,6 +94,10 @@ impl Session for PeculiarSession {
         self.0.buffer(slot)
     }
 
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        self.0.max_transfer(op)
+    }
+
     fn submit(&mut self, slot: Slot, op: DataOp) {
         self.0.submit(slot, op);
     }
@@ -131,16 +136,38 @@ impl Session for PeculiarSession {
         })
     }
 
-    fn snapshots(&mut self) -> LocalBoxFuture<'_, Option<u32>> {
-        let number = if let Habit::HasSnapshots(number) = self.1 { Some(number) } else { None };
-        Box::pin(std::future::ready(number))
-    }
-
     fn wire(&self) -> WireCount {
         self.0.wire()
     }
 
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        self.0.idle()
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        None
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        self.0.readings()
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        Some(self)
+    }
+
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         self.0.close()
+    }
+}
+
+impl Probe for PeculiarSession {
+    fn snapshots(&mut self) -> LocalBoxFuture<'_, Option<u32>> {
+        let number = if let Habit::HasSnapshots(number) = self.1 { Some(number) } else { None };
+        Box::pin(std::future::ready(number))
     }
 }

@@ -113,7 +113,7 @@ async fn find_in_time(
             found.snapshots.push(name);
         }
     }
-    found.listed_snapshots = context.deadline.within(session.snapshots()).await?;
+    found.listed_snapshots = context.deadline.within(Box::pin(session.snapshots())).await?;
     let (bins, places) = places(session, context).await?;
     found.bins = bins;
     for place in places {

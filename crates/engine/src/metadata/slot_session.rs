@@ -4,8 +4,10 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use sharebench_model::{DataOp, MetaOp, MetaReply, MetaYield, Reply, Slot, TargetFacts, WireCount};
-use sharebench_target::{CallReply, LocalBoxFuture, Session};
+use sharebench_model::{DataOp, MetaOp, MetaReply, MetaYield, OpError, Reply, Slot, TargetFacts, WireCount};
+use sharebench_target::{
+    CallReply, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, WholeFiles,
+};
 
 use crate::record::request::SLOT;
 
@@ -136,10 +138,37 @@ impl Session for SlotSession<'_, '_> {
         })
     }
 
-    fn reads_whole_files(&self) -> bool {
-        self.shared.borrow().session.reads_whole_files()
+    fn wire(&self) -> WireCount {
+        self.shared.borrow().session.wire()
     }
 
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        None
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        None
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        if self.shared.borrow_mut().session.whole_files().is_some() { Some(self) } else { None }
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        None
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        None
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        // The session belongs to all slots.
+        Box::pin(std::future::ready(()))
+    }
+}
+
+impl WholeFiles for SlotSession<'_, '_> {
     fn read_file<'b>(&'b mut self, path: &'b str, len: u32) -> LocalBoxFuture<'b, Reply> {
         self.buffer.resize(self.slot_bytes as usize, 0);
         let begun = self.shared.borrow_mut().session.submit_read_file(self.slot, path.to_owned(), len);
@@ -159,12 +188,8 @@ impl Session for SlotSession<'_, '_> {
         })
     }
 
-    fn wire(&self) -> WireCount {
-        self.shared.borrow().session.wire()
-    }
-
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        // The session belongs to all slots.
-        Box::pin(std::future::ready(()))
+    /// Its user has one operation in flight.
+    fn submit_read_file(&mut self, _: Slot, _: String, _: u32) -> Result<(), OpError> {
+        Err(OpError::cannot_overlap())
     }
 }

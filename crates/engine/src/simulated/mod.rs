@@ -21,7 +21,8 @@ use sharebench_model::{
     CachePolicy, DataOp, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, Reply, Slot, TargetFacts, WireCount,
 };
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Session, SessionSpec, Target,
+    Capabilities, ConnectError, Idle, LocalBoxFuture, OverlappingCalls, PolicyRefusal, PolicyTerms, Probe,
+    Readings, Session, SessionSpec, Target, WholeFiles,
 };
 
 use crate::time::clock::Clock;
@@ -273,6 +274,26 @@ impl Session for SimulatedSession {
 
     fn wire(&self) -> WireCount {
         self.inner.wire()
+    }
+
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        self.inner.idle()
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        None
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        self.inner.readings()
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        self.inner.probe()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

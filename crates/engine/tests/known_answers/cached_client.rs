@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use sharebench_model::{DataOp, FileRef, MetaOp, MetaReply, Reply, Slot, TargetFacts, WireCount};
-use sharebench_target::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
+use sharebench_target::{
+    Capabilities, ConnectError, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session,
+    SessionSpec, Target, WholeFiles,
+};
 
 /// Caches N records per session.
 #[derive(Clone)]
@@ -104,6 +107,10 @@ impl Session for CachedSession {
         self.inner.buffer(slot)
     }
 
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        self.inner.max_transfer(op)
+    }
+
     fn submit(&mut self, slot: Slot, op: DataOp) {
         if let DataOp::Read { file, offset, len } = op {
             let hit = self.touch((file, offset));
@@ -131,6 +138,26 @@ impl Session for CachedSession {
 
     fn wire(&self) -> WireCount {
         self.wire
+    }
+
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        self.inner.idle()
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        None
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        None
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        self.inner.probe()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

@@ -6,7 +6,8 @@ use sharebench_model::{
     DataOp, ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply, Slot, TargetFacts, WireCount,
 };
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
+    Capabilities, ConnectError, Idle, LocalBoxFuture, MemoryTarget, OverlappingCalls, Probe, Readings,
+    Session, SessionSpec, Target, WholeFiles,
 };
 
 /// What is different. Each session has a copy of its own.
@@ -61,6 +62,10 @@ impl<A: Alteration> Session for AlteredSession<A> {
         self.0.buffer(slot)
     }
 
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        self.0.max_transfer(op)
+    }
+
     fn submit(&mut self, slot: Slot, op: DataOp) {
         self.0.submit(slot, op);
     }
@@ -75,6 +80,26 @@ impl<A: Alteration> Session for AlteredSession<A> {
 
     fn wire(&self) -> WireCount {
         self.0.wire()
+    }
+
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        self.0.idle()
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        None
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        self.0.readings()
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        self.0.probe()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

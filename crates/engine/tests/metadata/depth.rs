@@ -13,8 +13,8 @@ use sharebench_model::{
 };
 use sharebench_plan::{MetadataGroup, MetadataTest};
 use sharebench_target::{
-    CallDepth, CallReply, Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec,
-    Target,
+    CallDepth, CallReply, Capabilities, ConnectError, Idle, LocalBoxFuture, MemoryTarget, OverlappingCalls,
+    Probe, Readings, Session, SessionSpec, Target, WholeFiles,
 };
 
 use super::altered::{Alteration, Altered};
@@ -82,6 +82,10 @@ impl Session for QueueingSession {
         self.inner.buffer(slot)
     }
 
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        self.inner.max_transfer(op)
+    }
+
     fn submit(&mut self, slot: Slot, op: DataOp) {
         self.inner.submit(slot, op);
     }
@@ -94,6 +98,36 @@ impl Session for QueueingSession {
         self.inner.call(op)
     }
 
+    fn wire(&self) -> WireCount {
+        self.inner.wire()
+    }
+
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        self.inner.idle()
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        Some(self)
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        self.inner.readings()
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        self.inner.probe()
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        self.inner.close()
+    }
+}
+
+impl OverlappingCalls for QueueingSession {
     fn submit_call(&mut self, slot: Slot, op: MetaOp) -> Result<(), OpError> {
         self.queue.push_back((slot, op));
         self.target.most.fetch_max(self.queue.len() as u32, Ordering::SeqCst);
@@ -121,14 +155,6 @@ impl Session for QueueingSession {
         }
         self.inner.submit_call(slot, op).unwrap();
         self.inner.poll_calls(cx, replies)
-    }
-
-    fn wire(&self) -> WireCount {
-        self.inner.wire()
-    }
-
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        self.inner.close()
     }
 }
 

@@ -4,7 +4,9 @@ use std::future::ready;
 use std::task::{Context, Poll};
 
 use sharebench_model::{DataOp, MetaOp, MetaReply, OpError, Reply, Slot, TargetFacts, WireCount};
-use sharebench_target::{LocalBoxFuture, Session};
+use sharebench_target::{
+    Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, WholeFiles, whole_transfer,
+};
 
 use super::session_core::{SessionCore, copy_mapped};
 use super::transfer::transfer;
@@ -51,6 +53,10 @@ impl Session for PsyncSession {
         self.buffers.slot(slot)
     }
 
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        whole_transfer(op)
+    }
+
     fn submit(&mut self, slot: Slot, op: DataOp) {
         let mut requests = 0;
         let result = self.perform(slot, op, &mut requests);
@@ -75,12 +81,34 @@ impl Session for PsyncSession {
         WireCount { requests: self.core.requests, ..WireCount::default() }
     }
 
-    fn mount_wire(&self) -> Option<WireCount> {
-        self.core.counter.as_ref()?.read()
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        None
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        None
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        Some(self)
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        None
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         drop(self);
         Box::pin(async {})
+    }
+}
+
+impl Readings for PsyncSession {
+    fn mount_wire(&self) -> Option<WireCount> {
+        self.core.counter.as_ref()?.read()
     }
 }

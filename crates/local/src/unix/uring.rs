@@ -10,7 +10,9 @@ use sharebench_model::{
     CpuTime, DataOp, ErrorClass, Fact, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, Stability,
     TargetFacts, WireCount,
 };
-use sharebench_target::{CallReply, LocalBoxFuture, Session};
+use sharebench_target::{
+    CallReply, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, WholeFiles, whole_transfer,
+};
 
 use super::overlapping_calls::file_of;
 use super::session_core::{SessionCore, copy_mapped};
@@ -318,6 +320,10 @@ impl Session for UringSession {
         self.buffers.slot(slot)
     }
 
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        whole_transfer(op)
+    }
+
     fn submit(&mut self, slot: Slot, op: DataOp) {
         if let Some(mapping) = self.core.mapping(op).filter(|_| self.is_idle(slot)) {
             let result = copy_mapped(mapping, op, self.buffers.slot(slot));
@@ -357,6 +363,37 @@ impl Session for UringSession {
         Box::pin(ready(reply))
     }
 
+    fn wire(&self) -> WireCount {
+        WireCount { requests: self.core.requests, ..WireCount::default() }
+    }
+
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        None
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        Some(self)
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        Some(self)
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        None
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        drop(self);
+        Box::pin(async {})
+    }
+}
+
+impl OverlappingCalls for UringSession {
     fn submit_call(&mut self, slot: Slot, op: MetaOp) -> Result<(), OpError> {
         self.begin_call(slot, op)
     }
@@ -369,22 +406,15 @@ impl Session for UringSession {
         replies.append(&mut self.called);
         Poll::Ready(())
     }
+}
 
-    fn wire(&self) -> WireCount {
-        WireCount { requests: self.core.requests, ..WireCount::default() }
-    }
-
+impl Readings for UringSession {
     fn threads_cpu(&self) -> CpuTime {
         self.threads.as_ref().map_or_else(CpuTime::default, SlotThreads::cpu)
     }
 
     fn mount_wire(&self) -> Option<WireCount> {
         self.core.counter.as_ref()?.read()
-    }
-
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        drop(self);
-        Box::pin(async {})
     }
 }
 

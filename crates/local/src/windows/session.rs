@@ -12,7 +12,9 @@ use sharebench_model::{
     DataOp, ErrorClass, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpStep, OpenHow, Reply,
     Slot, Stability, TargetFacts, WireCount,
 };
-use sharebench_target::{LocalBoxFuture, Session};
+use sharebench_target::{
+    Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, WholeFiles, whole_transfer,
+};
 use windows_sys::Win32::Foundation::{
     ERROR_HANDLE_EOF, ERROR_INVALID_PARAMETER, GENERIC_READ, GENERIC_WRITE, INVALID_HANDLE_VALUE,
 };
@@ -389,6 +391,10 @@ impl Session for OverlappedSession {
         self.buffers.slot(slot)
     }
 
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        whole_transfer(op)
+    }
+
     fn submit(&mut self, slot: Slot, op: DataOp) {
         match self.board(slot, op) {
             Ok(flight) => self.start(slot, flight),
@@ -430,6 +436,26 @@ impl Session for OverlappedSession {
 
     fn wire(&self) -> WireCount {
         WireCount { requests: self.requests, ..WireCount::default() }
+    }
+
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        None
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        None
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        None
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        None
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

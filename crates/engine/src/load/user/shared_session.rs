@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use sharebench_model::{
     DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, TargetFacts, WireCount,
 };
-use sharebench_target::{LocalBoxFuture, Session};
+use sharebench_target::{Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, WholeFiles};
 
 /// The session that several users share, and the order of their turns (docs/adr/0037).
 pub(crate) struct Shared {
@@ -58,7 +58,7 @@ fn lost() -> OpError {
 
 impl Shared {
     /// Shares a session between users that may have `slots` requests in flight together.
-    pub fn new(inner: Box<dyn Session>, slots: u32) -> Rc<RefCell<Self>> {
+    pub fn new(mut inner: Box<dyn Session>, slots: u32) -> Rc<RefCell<Self>> {
         let free: Vec<Slot> = (0..slots).rev().map(Slot).collect();
         let wire = inner.wire();
         let whole_files = inner.reads_whole_files();
@@ -324,25 +324,6 @@ impl Session for SharedSession {
         self.session_member.shared.borrow().inner.as_ref().map_or(whole, |inner| inner.max_transfer(op))
     }
 
-    fn release_buffers(&mut self) {
-        self.buffer = Vec::new();
-        let mut state = self.session_member.shared.borrow_mut();
-        if state.free.len() == state.slots
-            && let Some(inner) = state.inner.as_mut()
-        {
-            inner.release_buffers();
-        }
-    }
-
-    fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
-        let mut state = self.session_member.shared.borrow_mut();
-        if state.free.len() == state.slots
-            && let Some(inner) = state.inner.as_mut()
-        {
-            inner.poll_keepalive(cx);
-        }
-    }
-
     fn submit(&mut self, _: Slot, op: DataOp) {
         self.buffer.resize(self.slot_bytes as usize, 0);
         self.wanted = Some(op);
@@ -359,28 +340,6 @@ impl Session for SharedSession {
                 return MetaReply { result: Err(lost()), requests: 0 };
             };
             let reply = inner.call(op).await;
-            alone.inner = Some(inner);
-            reply
-        })
-    }
-
-    fn reads_whole_files(&self) -> bool {
-        self.session_member.shared.borrow().whole_files
-    }
-
-    fn read_file<'a>(&'a mut self, path: &'a str, len: u32) -> LocalBoxFuture<'a, Reply> {
-        let session_member = self.session_member.clone();
-        self.buffer.resize(self.slot_bytes as usize, 0);
-        Box::pin(async move {
-            let Some((mut alone, mut inner)) = take_alone(session_member).await else {
-                return Reply { slot: Slot(0), result: Err(lost()), requests: 0 };
-            };
-            let reply = inner.read_file(path, len).await;
-            if let Ok(bytes) = &reply.result {
-                // A reply must not exceed the buffer, whatever it claims.
-                let bytes = (*bytes).min(len) as usize;
-                self.buffer[..bytes].copy_from_slice(&inner.buffer(Slot(0))[..bytes]);
-            }
             alone.inner = Some(inner);
             reply
         })
@@ -403,6 +362,26 @@ impl Session for SharedSession {
         own.wire
     }
 
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        Some(self)
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        None
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        if self.session_member.shared.borrow().whole_files { Some(self) } else { None }
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        None
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        None
+    }
+
     fn close(mut self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         self.ended = true;
         let last = {
@@ -421,6 +400,52 @@ impl Session for SharedSession {
                 inner.close().await;
             }
         })
+    }
+}
+
+impl Idle for SharedSession {
+    fn release_buffers(&mut self) {
+        self.buffer = Vec::new();
+        let mut state = self.session_member.shared.borrow_mut();
+        if state.free.len() == state.slots
+            && let Some(inner) = state.inner.as_mut()
+        {
+            inner.release_buffers();
+        }
+    }
+
+    fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
+        let mut state = self.session_member.shared.borrow_mut();
+        if state.free.len() == state.slots
+            && let Some(inner) = state.inner.as_mut()
+        {
+            inner.poll_keepalive(cx);
+        }
+    }
+}
+
+impl WholeFiles for SharedSession {
+    fn read_file<'a>(&'a mut self, path: &'a str, len: u32) -> LocalBoxFuture<'a, Reply> {
+        let session_member = self.session_member.clone();
+        self.buffer.resize(self.slot_bytes as usize, 0);
+        Box::pin(async move {
+            let Some((mut alone, mut inner)) = take_alone(session_member).await else {
+                return Reply { slot: Slot(0), result: Err(lost()), requests: 0 };
+            };
+            let reply = inner.read_file(path, len).await;
+            if let Ok(bytes) = &reply.result {
+                // A reply must not exceed the buffer, whatever it claims.
+                let bytes = (*bytes).min(len) as usize;
+                self.buffer[..bytes].copy_from_slice(&inner.buffer(Slot(0))[..bytes]);
+            }
+            alone.inner = Some(inner);
+            reply
+        })
+    }
+
+    /// Its user has one operation in flight.
+    fn submit_read_file(&mut self, _: Slot, _: String, _: u32) -> Result<(), OpError> {
+        Err(OpError::cannot_overlap())
     }
 }
 

@@ -25,7 +25,7 @@ impl VirtualUser<'_> {
     /// Bytes of a file of the data set, if the session reads it by one request and the transaction would not read it in
     /// several requests, of `request` bytes each.
     pub(crate) fn bytes_at_once(&mut self, file: usize, request: u64) -> Option<u32> {
-        if !self.session.as_ref()?.reads_whole_files() {
+        if !self.session.as_mut()?.reads_whole_files() {
             return None;
         }
         let bytes = match self.thread.work.workload.set.files[file].owner {

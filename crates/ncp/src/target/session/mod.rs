@@ -18,7 +18,9 @@ use sharebench_model::{
     DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot, Stability, TargetFacts,
     WireCount,
 };
-use sharebench_target::{LocalBoxFuture, Session, buffer_pool};
+use sharebench_target::{
+    Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, WholeFiles, buffer_pool,
+};
 
 use crate::client::{Client, Direction, Semaphore};
 use crate::target::losses::{LossCounts, LossTotals};
@@ -185,20 +187,6 @@ impl Session for NcpSession {
         buffer
     }
 
-    fn release_buffers(&mut self) {
-        for (connection, buffer) in self.connections.iter_mut().zip(&mut self.buffers) {
-            if connection.release_buffers() {
-                buffer_pool::give_back(buffer);
-            }
-        }
-    }
-
-    fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
-        for connection in &mut self.connections {
-            connection.poll_keepalive(cx);
-        }
-    }
-
     fn max_transfer(&self, op: DataOp) -> u32 {
         let (direction, offset, len) = match op {
             DataOp::Read { offset, len, .. } => (Direction::Read, offset, len),
@@ -247,16 +235,6 @@ impl Session for NcpSession {
         })
     }
 
-    /// Get File Server Date And Time, which every server answers from memory (docs/protocols/ncp.md 2.3).
-    fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
-        Box::pin(async move {
-            let call = async |client: &mut Client<SocketTransport>| {
-                client.call("date and time", &GetDateAndTime {}.into()).await.map(drop)
-            };
-            Some(self.call_client(call).await)
-        })
-    }
-
     fn wire(&self) -> WireCount {
         let mut wire = WireCount::default();
         for connection in &self.connections {
@@ -271,8 +249,24 @@ impl Session for NcpSession {
         wire
     }
 
-    fn policy_count(&self) -> PolicyCount {
-        self.policy
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        Some(self)
+    }
+
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        None
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        Some(self)
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        Some(self)
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
@@ -281,6 +275,40 @@ impl Session for NcpSession {
             for connection in session.take_connections() {
                 connection.end().await;
             }
+        })
+    }
+}
+
+impl Idle for NcpSession {
+    fn release_buffers(&mut self) {
+        for (connection, buffer) in self.connections.iter_mut().zip(&mut self.buffers) {
+            if connection.release_buffers() {
+                buffer_pool::give_back(buffer);
+            }
+        }
+    }
+
+    fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
+        for connection in &mut self.connections {
+            connection.poll_keepalive(cx);
+        }
+    }
+}
+
+impl Readings for NcpSession {
+    fn policy_count(&self) -> PolicyCount {
+        self.policy
+    }
+}
+
+impl Probe for NcpSession {
+    /// Get File Server Date And Time, which every server answers from memory (docs/protocols/ncp.md 2.3).
+    fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
+        Box::pin(async move {
+            let call = async |client: &mut Client<SocketTransport>| {
+                client.call("date and time", &GetDateAndTime {}.into()).await.map(drop)
+            };
+            Some(self.call_client(call).await)
         })
     }
 }

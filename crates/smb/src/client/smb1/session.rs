@@ -8,7 +8,7 @@ use sharebench_model::{
     Slot, Stability, TargetFacts, TcpReading, WireCount,
 };
 use sharebench_relay::Far;
-use sharebench_target::{LocalBoxFuture, Session};
+use sharebench_target::{Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, WholeFiles};
 
 use super::connection::{Completion, Connection, Request};
 use super::names::Search;
@@ -143,10 +143,6 @@ impl Session for Nt1Session {
         self.connection.buffers.payload(slot.0 as usize)
     }
 
-    fn release_buffers(&mut self) {
-        self.connection.release_buffers();
-    }
-
     fn max_transfer(&self, op: DataOp) -> u32 {
         match op {
             DataOp::Read { len, .. } => len.min(self.negotiated.max_read),
@@ -186,24 +182,28 @@ impl Session for Nt1Session {
         })
     }
 
-    /// ECHO (MS-CIFS 2.2.4.39).
-    fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
-        Box::pin(async move {
-            let echo = Echo { count: 1 };
-            Some(self.connection.request(command::ECHO, &echo, |out| out.push(0)).await)
-        })
-    }
-
     fn wire(&self) -> WireCount {
         self.connection.wire()
     }
 
-    fn policy_count(&self) -> PolicyCount {
-        self.connection.policy_count()
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        Some(self)
     }
 
-    fn tcp(&self) -> Option<TcpReading> {
-        (!self.far.is_simulated()).then(|| self.connection.tcp()).flatten()
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        None
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        None
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        Some(self)
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        Some(self)
     }
 
     fn close(mut self: Box<Self>) -> LocalBoxFuture<'static, ()> {
@@ -211,6 +211,34 @@ impl Session for Nt1Session {
             let logoff = Logoff { andx: NO_ANDX };
             let logged_off = self.connection.request(command::LOGOFF_ANDX, &logoff, |_| {});
             let _ = tokio::time::timeout(LOG_OFF_TIMEOUT, logged_off).await;
+        })
+    }
+}
+
+impl Idle for Nt1Session {
+    fn release_buffers(&mut self) {
+        self.connection.release_buffers();
+    }
+
+    fn poll_keepalive(&mut self, _cx: &mut Context<'_>) {}
+}
+
+impl Readings for Nt1Session {
+    fn policy_count(&self) -> PolicyCount {
+        self.connection.policy_count()
+    }
+
+    fn tcp(&self) -> Option<TcpReading> {
+        (!self.far.is_simulated()).then(|| self.connection.tcp()).flatten()
+    }
+}
+
+impl Probe for Nt1Session {
+    /// ECHO (MS-CIFS 2.2.4.39).
+    fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
+        Box::pin(async move {
+            let echo = Echo { count: 1 };
+            Some(self.connection.request(command::ECHO, &echo, |out| out.push(0)).await)
         })
     }
 }

@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use sharebench_client_core::Multiplexed;
 use sharebench_model::{DataOp, ErrorClass, FileRef, IoPolicy, OpError, Reply, Slot, Stability};
 use sharebench_relay::Far;
-use sharebench_target::Session;
+use sharebench_target::{OverlappingCalls, Probe, Readings, Session};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
