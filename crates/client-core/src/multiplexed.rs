@@ -98,7 +98,7 @@ pub trait Connection: 'static {
     /// to [`ReplyQueues::calls`]. True if anything has changed, so that another turn may achieve more.
     fn drive(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> bool;
 
-    /// Answers the server while nothing is in flight ([`Session::poll_keepalive`]).
+    /// Answers the server while nothing is in flight ([`Idle::poll_keepalive`]).
     fn keep_alive(&mut self, cx: &mut Context<'_>);
 
     /// Replies that have arrived, and those that are awaited.
@@ -118,7 +118,7 @@ pub trait Connection: 'static {
     /// Requests that carried a policy since the session was opened.
     fn policy_count(&self) -> PolicyCount;
 
-    /// The kernel's figures of the connections ([`Session::tcp`]).
+    /// The kernel's figures of the connections ([`Readings::tcp`]).
     fn tcp(&self) -> Option<TcpReading>;
 
     /// The socket of the first connection.
@@ -144,7 +144,7 @@ fn drive_calls<C: Connection>(connection: &mut C, cx: &mut Context<'_>) -> bool 
 /// One operation on names, and its access to the connection.
 ///
 /// The connection is [`SharedState`]: an operation is an `async fn` that works the same way for the only one
-/// ([`Session::call`]) and for each of several in flight ([`Session::submit_call`]), which has a caller value of its own.
+/// ([`Session::call`]) and for each of several in flight ([`OverlappingCalls::submit_call`]), which has a caller value of its own.
 #[derive(Debug)]
 pub struct Caller<C> {
     state: SharedState<C>,
@@ -276,20 +276,20 @@ pub trait Protocol:
         ready(Err(separate_requests()))
     }
 
-    /// The request without an effect ([`Session::empty_request`]).
+    /// The request without an effect ([`Probe::empty_request`]).
     fn empty_request(&mut self) -> impl Future<Output = Result<(), OpError>>;
 
-    /// Requests the right to cache a file ([`Session::request_caching`]).
+    /// Requests the right to cache a file ([`Probe::request_caching`]).
     fn request_caching(&mut self, _path: &str) -> impl Future<Output = Option<Result<bool, OpError>>> {
         ready(None)
     }
 
-    /// When a file was last changed ([`Session::modified`]).
+    /// When a file was last changed ([`Probe::modified`]).
     fn modified(&mut self, _path: &str) -> impl Future<Output = Option<SystemTime>> {
         ready(None)
     }
 
-    /// Number of snapshots of the directory ([`Session::snapshots`]).
+    /// Number of snapshots of the directory ([`Probe::snapshots`]).
     fn snapshots(&mut self) -> impl Future<Output = Option<u32>> {
         ready(None)
     }

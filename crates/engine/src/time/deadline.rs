@@ -54,7 +54,7 @@ impl Deadline {
         self.within(session.call(op)).await?.result
     }
 
-    /// Reads a file by one request within the limit ([`Session::read_file`]).
+    /// Reads a file by one request within the limit ([`WholeFiles::read_file`](sharebench_target::WholeFiles::read_file)).
     pub async fn read_file(
         &mut self,
         session: &mut dyn Session,
