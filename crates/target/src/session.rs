@@ -501,13 +501,11 @@ impl dyn Session + '_ {
 
     /// [`WholeFiles::read_file`]. It fails as unsupported where that takes separate requests.
     pub fn read_file<'a>(&'a mut self, path: &'a str, len: u32) -> LocalBoxFuture<'a, Reply> {
-        match self.whole_files() {
-            Some(files) => files.read_file(path, len),
-            None => {
-                let result = Err(unsupported(SEPARATE_REQUESTS));
-                Box::pin(std::future::ready(Reply { slot: Slot(0), result, requests: 0 }))
-            }
+        if let Some(files) = self.whole_files() {
+            return files.read_file(path, len);
         }
+        let result = Err(unsupported(SEPARATE_REQUESTS));
+        Box::pin(std::future::ready(Reply { slot: Slot(0), result, requests: 0 }))
     }
 
     /// [`WholeFiles::submit_read_file`].
