@@ -11,8 +11,8 @@ use sharebench_model::{
     TcpReading, WireCount,
 };
 use sharebench_target::{
-    CallReply, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, SessionSpec, UrlPart,
-    WholeFiles,
+    CallReply, Extensions, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, SessionSpec,
+    UrlPart, WholeFiles,
 };
 use tokio::net::TcpStream;
 
@@ -459,6 +459,20 @@ impl<P: Protocol> Session for Multiplexed<P> {
         self.connection().wire()
     }
 
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
+        Some(self)
+    }
+
+    fn readings(&self) -> Option<&dyn Readings> {
+        Some(self)
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        Box::pin(self.caller.close())
+    }
+}
+
+impl<P: Protocol> Extensions for Multiplexed<P> {
     fn idle(&mut self) -> Option<&mut dyn Idle> {
         Some(self)
     }
@@ -471,16 +485,8 @@ impl<P: Protocol> Session for Multiplexed<P> {
         if self.caller.reads_whole_files() { Some(self) } else { None }
     }
 
-    fn readings(&self) -> Option<&dyn Readings> {
-        Some(self)
-    }
-
     fn probe(&mut self) -> Option<&mut dyn Probe> {
         Some(self)
-    }
-
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        Box::pin(self.caller.close())
     }
 }
 

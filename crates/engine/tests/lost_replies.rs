@@ -16,8 +16,8 @@ use sharebench_model::{
 };
 use sharebench_plan::Plan;
 use sharebench_target::{
-    Capabilities, ConnectError, Idle, LocalBoxFuture, MemoryTarget, OverlappingCalls, Probe, Readings,
-    Session, SessionSpec, Target, WholeFiles,
+    Capabilities, ConnectError, Extensions, LocalBoxFuture, MemoryTarget, Readings, Session, SessionSpec,
+    Target,
 };
 
 /// The second session, which is the only user's first, does its `nth` operation on names and loses the reply.
@@ -91,24 +91,12 @@ impl Session for LosingSession {
         self.inner.wire()
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
-        self.inner.idle()
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
-        None
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
         None
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
         self.inner.readings()
-    }
-
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
-        self.inner.probe()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

@@ -12,8 +12,8 @@ use sharebench_model::{
 };
 use sharebench_plan::Plan;
 use sharebench_target::{
-    Capabilities, ConnectError, Idle, LocalBoxFuture, MemoryTarget, NullTarget, OverlappingCalls,
-    PolicyRefusal, PolicyTerms, Probe, Readings, Session, SessionSpec, Target, WholeFiles,
+    Capabilities, ConnectError, Extensions, LocalBoxFuture, MemoryTarget, NullTarget, PolicyRefusal,
+    PolicyTerms, Readings, Session, SessionSpec, Target,
 };
 
 /// A target in memory with a page cache that holds the same whatever is done.
@@ -107,24 +107,12 @@ impl Session for PagedSession {
         WireCount { requests: wire.requests + self.looks, ..wire }
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
-        self.inner.idle()
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
-        None
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
         None
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
         self.inner.readings()
-    }
-
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
-        self.inner.probe()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

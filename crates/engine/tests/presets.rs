@@ -15,8 +15,8 @@ use sharebench_model::{
 };
 use sharebench_plan::{Load, Plan, PlannedTarget, Preset, Scale, Think, Verify, WORKLOADS};
 use sharebench_target::{
-    Capabilities, ConnectError, Idle, LocalBoxFuture, MemoryTarget, OverlappingCalls, Probe, Readings,
-    Session, SessionSpec, Target, WholeFiles,
+    Capabilities, ConnectError, Extensions, LocalBoxFuture, MemoryTarget, Readings, Session, SessionSpec,
+    Target,
 };
 
 /// Runs a plan that must end well.
@@ -283,24 +283,12 @@ impl Session for NarrowSession {
         self.0.wire()
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
-        self.0.idle()
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
-        None
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
         None
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
         self.0.readings()
-    }
-
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
-        self.0.probe()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

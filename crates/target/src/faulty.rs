@@ -7,11 +7,9 @@ use sharebench_model::{
     DataOp, ErrorClass, IoPolicy, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, TargetFacts, WireCount,
 };
 
+use crate::extensions::{Extensions, Idle, Probe, Readings};
 use crate::policy::{PolicyRefusal, PolicyTerms};
-use crate::session::{
-    Capabilities, ConnectError, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session,
-    SessionSpec, Target, WholeFiles,
-};
+use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
 
 /// What goes wrong with one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -260,28 +258,26 @@ impl Session for FaultySession {
         WireCount { requests: wire.requests + self.faked, ..wire }
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
-        self.inner.idle()
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
-        None
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
-        None
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
+        Some(self)
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
         self.inner.readings()
     }
 
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
-        self.inner.probe()
-    }
-
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         self.inner.close()
+    }
+}
+
+impl Extensions for FaultySession {
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        self.inner.extensions()?.idle()
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        self.inner.extensions()?.probe()
     }
 }
 

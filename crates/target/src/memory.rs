@@ -11,6 +11,7 @@ use sharebench_model::{
     MetaReply, MetaYield, OpError, OpenHow, PolicyCount, Reply, Slot, Space, TargetFacts, WireCount,
 };
 
+use crate::extensions::{Extensions, OverlappingCalls, Readings};
 use crate::memory_content::{Content, fails, lock};
 use crate::memory_leases::Leases;
 use crate::memory_names::{Tree, below_after, check_parent, is_directory, names};
@@ -19,8 +20,8 @@ use crate::memory_sharing::Opener;
 use crate::memory_watches::{Watches, changed_names};
 use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{
-    CallDepth, CallReply, Capabilities, ConnectError, Idle, LocalBoxFuture, OverlappingCalls, Probe,
-    Readings, Session, SessionSpec, Target, WholeFiles, whole_transfer,
+    CallDepth, CallReply, Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target,
+    whole_transfer,
 };
 
 /// Entries of one page of a listing: few, so that a test needs no large directory for several pages.
@@ -407,28 +408,22 @@ impl Session for MemorySession {
         self.wire
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
-        None
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
         Some(self)
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
-        None
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
         Some(self)
     }
 
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
-        None
-    }
-
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         Box::pin(async {})
+    }
+}
+
+impl Extensions for MemorySession {
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        Some(self)
     }
 }
 

@@ -8,9 +8,9 @@ use sharebench_model::{
     Slot, Space, Stat, TargetFacts, WireCount,
 };
 
+use crate::extensions::{Extensions, Readings};
 use crate::session::{
-    Capabilities, ConnectError, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session,
-    SessionSpec, Target, WholeFiles, whole_transfer,
+    Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target, whole_transfer,
 };
 
 /// Replies to every operation immediately without transferring data: names exist as long as a session remembers
@@ -178,23 +178,11 @@ impl Session for NullSession {
         WireCount { requests: self.requests, ..WireCount::default() }
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
-        None
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
-        None
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
         None
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
-        None
-    }
-
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
         None
     }
 

@@ -12,9 +12,9 @@ use sharebench_model::{
     Slot, TargetFacts, WireCount,
 };
 
+use crate::extensions::{Extensions, Readings};
 use crate::session::{
-    Capabilities, ConnectError, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session,
-    SessionSpec, Target, WholeFiles, whole_transfer,
+    Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target, whole_transfer,
 };
 
 /// One line of a script: how the next data operation is answered, and how long after its submission.
@@ -236,23 +236,11 @@ impl Session for ScriptedSession {
         WireCount { requests: self.requests, ..WireCount::default() }
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
-        None
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
-        None
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
         None
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
-        None
-    }
-
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
         None
     }
 

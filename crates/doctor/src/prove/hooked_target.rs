@@ -4,8 +4,7 @@ use std::task::{Context, Poll};
 
 use sharebench_model::{DataOp, MetaOp, MetaReply, Reply, Slot, TargetFacts, WireCount};
 use sharebench_target::{
-    Capabilities, ConnectError, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session,
-    SessionSpec, Target, WholeFiles,
+    Capabilities, ConnectError, Extensions, LocalBoxFuture, Readings, Session, SessionSpec, Target,
 };
 
 /// What happens around the data operations of one session.
@@ -88,24 +87,12 @@ impl<H: Hook + 'static> Session for HookedSession<H> {
         self.inner.wire()
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
-        self.inner.idle()
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
-        None
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
         None
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
         self.inner.readings()
-    }
-
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
-        self.inner.probe()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

@@ -5,9 +5,7 @@ use std::task::{Context, Poll};
 use sharebench_model::{
     DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, TargetFacts, WireCount,
 };
-use sharebench_target::{
-    Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, WholeFiles, whole_transfer,
-};
+use sharebench_target::{Extensions, LocalBoxFuture, Readings, Session, whole_transfer};
 
 /// A session without a connection, on which every operation fails. It takes the place of a session while the pre-step
 /// command runs, so that no code needs to handle a missing session.
@@ -53,23 +51,11 @@ impl Session for ClosedSession {
         WireCount::default()
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
-        None
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
-        None
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
         None
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
-        None
-    }
-
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
         None
     }
 

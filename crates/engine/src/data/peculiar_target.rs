@@ -7,8 +7,8 @@ use sharebench_model::{
     TargetFacts, WireCount,
 };
 use sharebench_target::{
-    Capabilities, ConnectError, Idle, LocalBoxFuture, MemoryTarget, OverlappingCalls, Probe, Readings,
-    Session, SessionSpec, Target, WholeFiles,
+    Capabilities, ConnectError, Extensions, LocalBoxFuture, MemoryTarget, Probe, Readings, Session,
+    SessionSpec, Target,
 };
 
 /// What a target does otherwise than others.
@@ -140,28 +140,22 @@ impl Session for PeculiarSession {
         self.0.wire()
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
-        self.0.idle()
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
-        None
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
-        None
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
+        Some(self)
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
         self.0.readings()
     }
 
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
-        Some(self)
-    }
-
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         self.0.close()
+    }
+}
+
+impl Extensions for PeculiarSession {
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        Some(self)
     }
 }
 

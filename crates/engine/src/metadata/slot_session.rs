@@ -5,9 +5,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use sharebench_model::{DataOp, MetaOp, MetaReply, MetaYield, OpError, Reply, Slot, TargetFacts, WireCount};
-use sharebench_target::{
-    CallReply, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, WholeFiles,
-};
+use sharebench_target::{CallReply, Extensions, LocalBoxFuture, Readings, Session, WholeFiles};
 
 use crate::record::request::SLOT;
 
@@ -142,29 +140,23 @@ impl Session for SlotSession<'_, '_> {
         self.shared.borrow().session.wire()
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
-        None
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
-        None
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
-        if self.shared.borrow_mut().session.whole_files().is_some() { Some(self) } else { None }
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
+        Some(self)
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
         None
     }
 
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
-        None
-    }
-
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         // The session belongs to all slots.
         Box::pin(std::future::ready(()))
+    }
+}
+
+impl Extensions for SlotSession<'_, '_> {
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        if self.shared.borrow_mut().session.reads_whole_files() { Some(self) } else { None }
     }
 }
 

@@ -21,8 +21,8 @@ use sharebench_model::{
     CachePolicy, DataOp, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, Reply, Slot, TargetFacts, WireCount,
 };
 use sharebench_target::{
-    Capabilities, ConnectError, Idle, LocalBoxFuture, OverlappingCalls, PolicyRefusal, PolicyTerms, Probe,
-    Readings, Session, SessionSpec, Target, WholeFiles,
+    Capabilities, ConnectError, Extensions, LocalBoxFuture, PolicyRefusal, PolicyTerms, Readings, Session,
+    SessionSpec, Target,
 };
 
 use crate::time::clock::Clock;
@@ -276,24 +276,12 @@ impl Session for SimulatedSession {
         self.inner.wire()
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
-        self.inner.idle()
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
-        None
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
         None
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
         self.inner.readings()
-    }
-
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
-        self.inner.probe()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

@@ -7,8 +7,7 @@ use std::task::{Context, Poll};
 
 use sharebench_model::{DataOp, FileRef, MetaOp, MetaReply, Reply, Slot, TargetFacts, WireCount};
 use sharebench_target::{
-    Capabilities, ConnectError, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session,
-    SessionSpec, Target, WholeFiles,
+    Capabilities, ConnectError, Extensions, LocalBoxFuture, Readings, Session, SessionSpec, Target,
 };
 
 /// Caches N records per session.
@@ -140,24 +139,12 @@ impl Session for CachedSession {
         self.wire
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
-        self.inner.idle()
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
-        None
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
         None
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
         None
-    }
-
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
-        self.inner.probe()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

@@ -6,8 +6,8 @@ use sharebench_model::{
     DataOp, ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply, Slot, TargetFacts, WireCount,
 };
 use sharebench_target::{
-    Capabilities, ConnectError, Idle, LocalBoxFuture, MemoryTarget, OverlappingCalls, Probe, Readings,
-    Session, SessionSpec, Target, WholeFiles,
+    Capabilities, ConnectError, Extensions, LocalBoxFuture, MemoryTarget, Readings, Session, SessionSpec,
+    Target,
 };
 
 /// What is different. Each session has a copy of its own.
@@ -82,24 +82,12 @@ impl<A: Alteration> Session for AlteredSession<A> {
         self.0.wire()
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
-        self.0.idle()
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
-        None
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
         None
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
         self.0.readings()
-    }
-
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
-        self.0.probe()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

@@ -13,8 +13,8 @@ use sharebench_model::{
 };
 use sharebench_plan::{MetadataGroup, MetadataTest};
 use sharebench_target::{
-    CallDepth, CallReply, Capabilities, ConnectError, Idle, LocalBoxFuture, MemoryTarget, OverlappingCalls,
-    Probe, Readings, Session, SessionSpec, Target, WholeFiles,
+    CallDepth, CallReply, Capabilities, ConnectError, Extensions, LocalBoxFuture, MemoryTarget,
+    OverlappingCalls, Readings, Session, SessionSpec, Target,
 };
 
 use super::altered::{Alteration, Altered};
@@ -102,28 +102,22 @@ impl Session for QueueingSession {
         self.inner.wire()
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
-        self.inner.idle()
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
         Some(self)
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
-        None
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
         self.inner.readings()
     }
 
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
-        self.inner.probe()
-    }
-
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         self.inner.close()
+    }
+}
+
+impl Extensions for QueueingSession {
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        Some(self)
     }
 }
 

@@ -4,9 +4,7 @@ use std::future::ready;
 use std::task::{Context, Poll};
 
 use sharebench_model::{DataOp, MetaOp, MetaReply, OpError, Reply, Slot, TargetFacts, WireCount};
-use sharebench_target::{
-    Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, WholeFiles, whole_transfer,
-};
+use sharebench_target::{Extensions, LocalBoxFuture, Readings, Session, whole_transfer};
 
 use super::session_core::{SessionCore, copy_mapped};
 use super::transfer::transfer;
@@ -81,24 +79,12 @@ impl Session for PsyncSession {
         WireCount { requests: self.core.requests, ..WireCount::default() }
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
-        None
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
-        None
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
         None
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
         Some(self)
-    }
-
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
-        None
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

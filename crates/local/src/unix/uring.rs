@@ -11,7 +11,7 @@ use sharebench_model::{
     TargetFacts, WireCount,
 };
 use sharebench_target::{
-    CallReply, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, WholeFiles, whole_transfer,
+    CallReply, Extensions, LocalBoxFuture, OverlappingCalls, Readings, Session, whole_transfer,
 };
 
 use super::overlapping_calls::file_of;
@@ -367,29 +367,23 @@ impl Session for UringSession {
         WireCount { requests: self.core.requests, ..WireCount::default() }
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
-        None
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
         Some(self)
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
-        None
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
         Some(self)
     }
 
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
-        None
-    }
-
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         drop(self);
         Box::pin(async {})
+    }
+}
+
+impl Extensions for UringSession {
+    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
+        Some(self)
     }
 }
 

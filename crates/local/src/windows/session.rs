@@ -12,9 +12,7 @@ use sharebench_model::{
     DataOp, ErrorClass, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpStep, OpenHow, Reply,
     Slot, Stability, TargetFacts, WireCount,
 };
-use sharebench_target::{
-    Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, WholeFiles, whole_transfer,
-};
+use sharebench_target::{Extensions, LocalBoxFuture, Readings, Session, whole_transfer};
 use windows_sys::Win32::Foundation::{
     ERROR_HANDLE_EOF, ERROR_INVALID_PARAMETER, GENERIC_READ, GENERIC_WRITE, INVALID_HANDLE_VALUE,
 };
@@ -438,23 +436,11 @@ impl Session for OverlappedSession {
         WireCount { requests: self.requests, ..WireCount::default() }
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
-        None
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
-        None
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
         None
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
-        None
-    }
-
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
         None
     }
 

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use sharebench_model::{
     DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, TargetFacts, WireCount,
 };
-use sharebench_target::{Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, WholeFiles};
+use sharebench_target::{Extensions, Idle, LocalBoxFuture, Readings, Session, WholeFiles};
 
 /// The session that several users share, and the order of their turns (docs/adr/0037).
 pub(crate) struct Shared {
@@ -362,23 +362,11 @@ impl Session for SharedSession {
         own.wire
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
         Some(self)
     }
 
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
-        None
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
-        if self.session_member.shared.borrow().whole_files { Some(self) } else { None }
-    }
-
     fn readings(&self) -> Option<&dyn Readings> {
-        None
-    }
-
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
         None
     }
 
@@ -400,6 +388,16 @@ impl Session for SharedSession {
                 inner.close().await;
             }
         })
+    }
+}
+
+impl Extensions for SharedSession {
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        Some(self)
+    }
+
+    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
+        if self.session_member.shared.borrow().whole_files { Some(self) } else { None }
     }
 }
 

@@ -18,9 +18,7 @@ use sharebench_model::{
     DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot, Stability, TargetFacts,
     WireCount,
 };
-use sharebench_target::{
-    Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, WholeFiles, buffer_pool,
-};
+use sharebench_target::{Extensions, Idle, LocalBoxFuture, Probe, Readings, Session, buffer_pool};
 
 use crate::client::{Client, Direction, Semaphore};
 use crate::target::losses::{LossCounts, LossTotals};
@@ -249,23 +247,11 @@ impl Session for NcpSession {
         wire
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
         Some(self)
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
-        None
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
-        None
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
-        Some(self)
-    }
-
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
         Some(self)
     }
 
@@ -276,6 +262,16 @@ impl Session for NcpSession {
                 connection.end().await;
             }
         })
+    }
+}
+
+impl Extensions for NcpSession {
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        Some(self)
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        Some(self)
     }
 }
 

@@ -8,7 +8,7 @@ use sharebench_model::{
     Slot, Stability, TargetFacts, TcpReading, WireCount,
 };
 use sharebench_relay::Far;
-use sharebench_target::{Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, WholeFiles};
+use sharebench_target::{Extensions, Idle, LocalBoxFuture, Probe, Readings, Session};
 
 use super::connection::{Completion, Connection, Request};
 use super::names::Search;
@@ -186,23 +186,11 @@ impl Session for Nt1Session {
         self.connection.wire()
     }
 
-    fn idle(&mut self) -> Option<&mut dyn Idle> {
+    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
         Some(self)
-    }
-
-    fn calls(&mut self) -> Option<&mut dyn OverlappingCalls> {
-        None
-    }
-
-    fn whole_files(&mut self) -> Option<&mut dyn WholeFiles> {
-        None
     }
 
     fn readings(&self) -> Option<&dyn Readings> {
-        Some(self)
-    }
-
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
         Some(self)
     }
 
@@ -212,6 +200,16 @@ impl Session for Nt1Session {
             let logged_off = self.connection.request(command::LOGOFF_ANDX, &logoff, |_| {});
             let _ = tokio::time::timeout(LOG_OFF_TIMEOUT, logged_off).await;
         })
+    }
+}
+
+impl Extensions for Nt1Session {
+    fn idle(&mut self) -> Option<&mut dyn Idle> {
+        Some(self)
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        Some(self)
     }
 }
 
