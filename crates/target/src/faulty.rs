@@ -7,9 +7,11 @@ use sharebench_model::{
     DataOp, ErrorClass, IoPolicy, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, TargetFacts, WireCount,
 };
 
-use crate::extensions::{Extensions, Idle, Probe, Readings};
 use crate::policy::{PolicyRefusal, PolicyTerms};
-use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
+use crate::session::{
+    Capabilities, ConnectError, Extensions, Idle, LocalBoxFuture, Probe, Readings, Session, SessionSpec,
+    Target,
+};
 
 /// What goes wrong with one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,6 @@
 //! [`Target::caches`] says so.
 
 pub mod buffer_pool;
-mod extensions;
 mod faulty;
 mod listing;
 mod memory;
@@ -30,7 +29,6 @@ mod working_directory;
 
 pub mod conformance;
 
-pub use extensions::{Extensions, Idle, OverlappingCalls, Probe, Readings, WholeFiles};
 pub use faulty::{Fault, FaultyTarget};
 pub use listing::{
     HeldEntries, ListingGuard, MAX_HELD_BYTES, MAX_HELD_ENTRIES, MAX_LISTED_ENTRIES, MAX_NAME_BYTES,
@@ -41,8 +39,9 @@ pub use policy::{PolicyRefusal, PolicyTerms};
 pub use scripted::{Answer, ScriptedTarget};
 pub use secret::{Exposed, Secret, wipe};
 pub use session::{
-    CallDepth, CallReply, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, Session, SessionSpec,
-    Target, UrlPart, call, reply_for, whole_transfer,
+    CallDepth, CallReply, Capabilities, ConnectError, Extensions, Idle, LocalBoxFuture, LoginPhase,
+    OverlappingCalls, Probe, Readings, Session, SessionSpec, Target, UrlPart, WholeFiles, call, reply_for,
+    whole_transfer,
 };
 pub use url::{TargetUrl, UrlError};
 pub use with_bypass::WithBypass;

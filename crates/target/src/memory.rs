@@ -11,7 +11,6 @@ use sharebench_model::{
     MetaReply, MetaYield, OpError, OpenHow, PolicyCount, Reply, Slot, Space, TargetFacts, WireCount,
 };
 
-use crate::extensions::{Extensions, OverlappingCalls, Readings};
 use crate::memory_content::{Content, fails, lock};
 use crate::memory_leases::Leases;
 use crate::memory_names::{Tree, below_after, check_parent, is_directory, names};
@@ -20,8 +19,8 @@ use crate::memory_sharing::Opener;
 use crate::memory_watches::{Watches, changed_names};
 use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{
-    CallDepth, CallReply, Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target,
-    whole_transfer,
+    CallDepth, CallReply, Capabilities, ConnectError, Extensions, LocalBoxFuture, OverlappingCalls, Readings,
+    Session, SessionSpec, Target, whole_transfer,
 };
 
 /// Entries of one page of a listing: few, so that a test needs no large directory for several pages.

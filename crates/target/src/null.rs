@@ -8,9 +8,9 @@ use sharebench_model::{
     Slot, Space, Stat, TargetFacts, WireCount,
 };
 
-use crate::extensions::{Extensions, Readings};
 use crate::session::{
-    Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target, whole_transfer,
+    Capabilities, ConnectError, Extensions, LocalBoxFuture, Readings, Session, SessionSpec, Target,
+    whole_transfer,
 };
 
 /// Replies to every operation immediately without transferring data: names exist as long as a session remembers

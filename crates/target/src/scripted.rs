@@ -12,9 +12,9 @@ use sharebench_model::{
     Slot, TargetFacts, WireCount,
 };
 
-use crate::extensions::{Extensions, Readings};
 use crate::session::{
-    Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target, whole_transfer,
+    Capabilities, ConnectError, Extensions, LocalBoxFuture, Readings, Session, SessionSpec, Target,
+    whole_transfer,
 };
 
 /// One line of a script: how the next data operation is answered, and how long after its submission.

@@ -1,5 +1,7 @@
 //! The two traits every adapter implements.
 
+mod extensions;
+
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,9 +12,10 @@ use sharebench_model::{
     WireCount,
 };
 
-use crate::extensions::{Extensions, Readings};
 use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::secret::Secret;
+
+pub use extensions::{Extensions, Idle, OverlappingCalls, Probe, Readings, WholeFiles};
 
 /// A future that stays on its job's thread.
 pub type LocalBoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;

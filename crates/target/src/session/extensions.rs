@@ -8,7 +8,7 @@ use sharebench_model::{
 };
 use tokio::net::TcpStream;
 
-use crate::session::{CallReply, LocalBoxFuture, Session};
+use super::{CallReply, LocalBoxFuture, Session};
 
 /// What only some sessions can do. The default implementations are those of a session that cannot.
 pub trait Extensions {
