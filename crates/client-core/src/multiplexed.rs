@@ -131,6 +131,23 @@ pub trait Connection: 'static {
     fn last_arrival_ns(&self) -> Option<u64>;
 }
 
+/// Checks whether an operation on data can start in a slot.
+#[inline]
+fn check<C: Connection>(connection: &mut C, index: usize, op: DataOp) -> Result<(), OpError> {
+    if let Some(error) = connection.failure() {
+        return Err(error);
+    }
+    if !connection.is_idle(index) {
+        return Err(OpError::slot_not_idle());
+    }
+    let TransferLimits { read, write } = connection.limits();
+    match op {
+        DataOp::Read { len, .. } => connection.payloads().check_record(index, "READ", len, read),
+        DataOp::Write { len, .. } => connection.payloads().check_record(index, "WRITE", len, write),
+        DataOp::Flush { .. } => Ok(()),
+    }
+}
+
 /// As [`Connection::drive`], for operations on names: replies to data operations are kept for [`Session::poll_replies`].
 fn drive_calls<C: Connection>(connection: &mut C, cx: &mut Context<'_>) -> bool {
     let mut data = std::mem::take(&mut connection.replies_mut().data);
@@ -346,25 +363,6 @@ impl<P: Protocol> Multiplexed<P> {
         &mut self.caller
     }
 
-    #[inline]
-    fn try_submit(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
-        let connection = self.connection_mut();
-        if let Some(error) = connection.failure() {
-            return Err(error);
-        }
-        let index = slot.0 as usize;
-        if !connection.is_idle(index) {
-            return Err(OpError::slot_not_idle());
-        }
-        let TransferLimits { read, write } = connection.limits();
-        match op {
-            DataOp::Read { len, .. } => connection.payloads().check_record(index, "READ", len, read)?,
-            DataOp::Write { len, .. } => connection.payloads().check_record(index, "WRITE", len, write)?,
-            DataOp::Flush { .. } => {}
-        }
-        connection.start(index, op)
-    }
-
     /// Begins an operation in a slot, as one of several.
     fn begin_in<F>(&mut self, slot: Slot, operation: impl FnOnce(P) -> F) -> Result<(), OpError>
     where
@@ -426,9 +424,11 @@ impl<P: Protocol> Session for Multiplexed<P> {
 
     #[inline]
     fn submit(&mut self, slot: Slot, op: DataOp) {
-        if let Err(error) = self.try_submit(slot, op) {
+        let index = slot.0 as usize;
+        let connection = self.connection_mut();
+        if let Err(error) = check(connection, index, op).and_then(|()| connection.start(index, op)) {
             // `submit` returns nothing, so that accepted and rejected operations take the same way back: a reply.
-            self.connection_mut().replies_mut().data.push(Reply { slot, result: Err(error), requests: 0 });
+            connection.replies_mut().data.push(Reply { slot, result: Err(error), requests: 0 });
         }
     }
 

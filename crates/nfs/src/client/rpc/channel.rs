@@ -104,6 +104,8 @@ pub(crate) struct Channel<D> {
     losses: u32,
     /// Result of the last metadata call at each index, status first.
     metadata_results: Vec<Vec<u8>>,
+    /// Receives calls of the server while no call is in flight.
+    pub(crate) listens: bool,
     slots: usize,
     slot_bytes: usize,
     dialect: PhantomData<D>,
@@ -131,6 +133,7 @@ impl<D: Dialect> Channel<D> {
             lost: None,
             losses: 0,
             metadata_results: vec![Vec::new(); slots + 1],
+            listens: false,
             slots,
             slot_bytes,
             dialect: PhantomData,
@@ -445,26 +448,14 @@ impl<D: Dialect> Channel<D> {
     }
 
     /// Sends what waits, then receives. It is ready when `completions` has an entry.
-    #[inline]
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
         buffers: &mut [Box<[u8]>],
         completions: &mut Vec<Completion>,
     ) -> Poll<()> {
-        self.poll_and_listen(cx, buffers, completions, false)
-    }
-
-    /// Like [`Self::poll`]; with `listen`, receives calls of the server while no call is in flight.
-    pub(crate) fn poll_and_listen(
-        &mut self,
-        cx: &mut Context<'_>,
-        buffers: &mut [Box<[u8]>],
-        completions: &mut Vec<Completion>,
-        listen: bool,
-    ) -> Poll<()> {
         loop {
-            self.poll_connections(cx, buffers, completions, listen);
+            self.poll_connections(cx, buffers, completions);
             // What is within the window by these replies is sent at once.
             if self.held.is_empty() || !self.release_held() {
                 break;
@@ -487,14 +478,13 @@ impl<D: Dialect> Channel<D> {
         cx: &mut Context<'_>,
         buffers: &mut [Box<[u8]>],
         completions: &mut Vec<Completion>,
-        listen: bool,
     ) {
         let mut at = 0;
         while let Some(connection) = self.connections.get_mut(at) {
             let before = completions.len();
             let places = &mut Places { buffers: &mut *buffers, metadata_results: &mut self.metadata_results };
             let polled =
-                connection.poll::<D>(cx, &mut self.calls, places, completions, &mut self.wire, listen);
+                connection.poll::<D>(cx, &mut self.calls, places, completions, &mut self.wire, self.listens);
             connection.in_flight = connection.in_flight.saturating_sub(completions.len() - before);
             match polled {
                 Ok(()) => at += 1,

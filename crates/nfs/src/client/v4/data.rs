@@ -1,7 +1,5 @@
 //! Operations on file data: each is one COMPOUND of SEQUENCE, PUTFH and READ, WRITE or COMMIT.
 
-use std::task::Context;
-
 use sharebench_client_core::connection_error;
 use sharebench_model::{DataOp, OpError, Reply, Slot};
 
@@ -20,20 +18,6 @@ use crate::v4::operation::Operation;
 use crate::xdr::Writer;
 
 impl Nfs4State {
-    /// Begins an operation of an idle slot.
-    #[inline]
-    pub(crate) fn begin(&mut self, index: usize, op: DataOp) -> Result<(), OpError> {
-        match op {
-            DataOp::Write { file, stability, .. } => {
-                let stability = self.files.get(file)?.stability(stability);
-                self.files.count_write(stability);
-            }
-            DataOp::Read { file, .. } | DataOp::Flush { file } => self.files.get(file).map(drop)?,
-        }
-        self.pending[index] = Pending { op, sent: 0, position: None };
-        self.send_when_possible(index)
-    }
-
     /// Sends an operation as a new call, or lets it wait for a slot of the server's session.
     #[inline]
     pub(crate) fn send_when_possible(&mut self, index: usize) -> Result<(), OpError> {
@@ -104,27 +88,8 @@ impl Nfs4State {
         position.map(|position| Sequencing { session, position })
     }
 
-    /// Sends, receives and recovers once. True if something was queued that another turn has to send. With `listen`,
-    /// calls of the server are received while no call is in flight.
-    pub(crate) fn take_turn(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>, listen: bool) -> bool {
-        let mut progress = self.recover(cx);
-        let mut completions = std::mem::take(&mut self.completions);
-        // The result is ignored: `replies` shows whether there was one.
-        let _ = self.channel.poll_and_listen(cx, self.payloads.slots(), &mut completions, listen);
-        for completion in completions.drain(..) {
-            match self.finish(completion) {
-                Some(reply) => replies.push(reply),
-                None => progress = true,
-            }
-        }
-        self.completions = completions;
-        progress |= self.start_waiting();
-        progress |= self.fail_waiting(replies);
-        progress | self.send_orphans() | self.answer_callbacks() | self.must_reconnect()
-    }
-
     /// Starts operations that wait for a slot of the server's session.
-    fn start_waiting(&mut self) -> bool {
+    pub(super) fn start_waiting(&mut self) -> bool {
         let mut started = false;
         while !self.waiting.is_empty()
             && let Some(position) = self.slots.as_mut().and_then(SlotTable::acquire)
@@ -140,7 +105,7 @@ impl Nfs4State {
     }
 
     /// Fails the operations that were not sent before the session was lost.
-    fn fail_waiting(&mut self, replies: &mut Vec<Reply>) -> bool {
+    pub(super) fn fail_waiting(&mut self, replies: &mut Vec<Reply>) -> bool {
         let Some(error) = self.channel.failure() else { return false };
         let delayed = self.recovery.take_delayed();
         for index in self.waiting.drain(..).chain(delayed) {
@@ -151,7 +116,7 @@ impl Nfs4State {
     }
 
     /// Answers the calls of the server that have arrived. True if there was one.
-    fn answer_callbacks(&mut self) -> bool {
+    pub(super) fn answer_callbacks(&mut self) -> bool {
         let mut answered = false;
         while let Some((at, record)) = self.channel.take_callback() {
             answered = true;
@@ -165,7 +130,7 @@ impl Nfs4State {
         answered
     }
 
-    fn send_orphans(&mut self) -> bool {
+    pub(super) fn send_orphans(&mut self) -> bool {
         let mut found = false;
         while let Some(index) = self.channel.take_orphan() {
             found = true;

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use sharebench_client_core::connection_error;
+use sharebench_client_core::{Connection, connection_error};
 use sharebench_model::{OpError, WireCount};
 use sharebench_target::LocalBoxFuture;
 use tokio::time::Sleep;
@@ -216,12 +216,14 @@ impl Nfs4State {
     /// While a user thinks: answers the server, and renews the lease.
     pub(crate) fn renew_while_idle(&mut self, cx: &mut Context<'_>) {
         let mut replies = Vec::new();
+        self.channel.listens = true;
         loop {
-            while self.take_turn(cx, &mut replies, true) {}
+            while self.drive(cx, &mut replies) {}
             if !self.poll_renewal(cx) {
-                return;
+                break;
             }
         }
+        self.channel.listens = false;
     }
 
     /// True if a renewal was queued.

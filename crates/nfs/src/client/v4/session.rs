@@ -196,11 +196,32 @@ impl Connection for Nfs4State {
 
     #[inline]
     fn start(&mut self, slot: usize, op: DataOp) -> Result<(), OpError> {
-        self.begin(slot, op)
+        match op {
+            DataOp::Write { file, stability, .. } => {
+                let stability = self.files.get(file)?.stability(stability);
+                self.files.count_write(stability);
+            }
+            DataOp::Read { file, .. } | DataOp::Flush { file } => self.files.get(file).map(drop)?,
+        }
+        self.pending[slot] = Pending { op, sent: 0, position: None };
+        self.send_when_possible(slot)
     }
 
     fn drive(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> bool {
-        self.take_turn(cx, replies, false)
+        let mut progress = self.recover(cx);
+        let mut completions = std::mem::take(&mut self.completions);
+        // The result is ignored: `replies` shows whether there was one.
+        let _ = self.channel.poll(cx, self.payloads.slots(), &mut completions);
+        for completion in completions.drain(..) {
+            match self.finish(completion) {
+                Some(reply) => replies.push(reply),
+                None => progress = true,
+            }
+        }
+        self.completions = completions;
+        progress |= self.start_waiting();
+        progress |= self.fail_waiting(replies);
+        progress | self.send_orphans() | self.answer_callbacks() | self.must_reconnect()
     }
 
     fn keep_alive(&mut self, cx: &mut Context<'_>) {
