@@ -9,7 +9,7 @@
 //!
 //! The relay runs on Linux. On other systems [`Relay::start`] returns [`std::io::ErrorKind::Unsupported`].
 //!
-//! [`Far`] is the side of our own clients: it dials through a relay of its own, if the URL has the option `far=`.
+//! [`SimulatedDistance`] is the side of our own clients: it dials through a relay of its own, if the URL has the option `far=`.
 //!
 //! ```
 //! use std::io::{Read, Write};
@@ -32,13 +32,13 @@
 
 mod counters;
 mod distance;
-mod far;
 mod forwarder;
 mod greeting;
 mod relay;
+mod simulated_distance;
 
 pub use counters::RelayCounters;
 pub use distance::{Distance, DistanceError, FAR_OPTION};
-pub use far::Far;
 pub use greeting::Greeting;
 pub use relay::Relay;
+pub use simulated_distance::SimulatedDistance;

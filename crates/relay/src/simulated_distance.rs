@@ -19,7 +19,7 @@ use crate::relay::Relay;
 /// connection to it takes one round trip, as a handshake over the distance would, and it fails as the connection of the
 /// relay to the address fails, so that errors name the same cause with and without a distance.
 #[derive(Debug, Clone, Default)]
-pub struct Far(Option<Arc<Relays>>);
+pub struct SimulatedDistance(Option<Arc<Relays>>);
 
 #[derive(Debug)]
 struct Relays {
@@ -27,7 +27,7 @@ struct Relays {
     by_address: Mutex<HashMap<SocketAddr, Relay>>,
 }
 
-impl Far {
+impl SimulatedDistance {
     /// Reads the value of the option [`FAR_OPTION`](crate::FAR_OPTION); none connects directly, and so does `0`.
     ///
     /// # Errors

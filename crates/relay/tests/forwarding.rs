@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::net::sockopt::set_socket_linger;
 use sharebench_model::{Fact, TargetFacts};
-use sharebench_relay::{Distance, Far, Greeting, Relay};
+use sharebench_relay::{Distance, Greeting, Relay, SimulatedDistance};
 
 /// Longest wait for an event. It is a sign of an error and not a time that is measured.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -216,7 +216,11 @@ fn a_connection_outlives_the_handle_of_its_relay() {
 #[tokio::test]
 async fn far_clients_see_the_errors_and_the_bytes_of_near_ones() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    for far in [Far::new(None).unwrap(), Far::new(Some("0")).unwrap(), Far::new(Some("3ms,1Gbit")).unwrap()] {
+    for far in [
+        SimulatedDistance::new(None).unwrap(),
+        SimulatedDistance::new(Some("0")).unwrap(),
+        SimulatedDistance::new(Some("3ms,1Gbit")).unwrap(),
+    ] {
         let error = far.connect(closed()).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{far:?}");
         let (listener, address) = listener();
@@ -236,7 +240,7 @@ async fn far_clients_see_the_errors_and_the_bytes_of_near_ones() {
 #[test]
 fn a_distance_is_a_fact_and_none_is_not() {
     let facts_of = |text| {
-        let far = Far::new(text).unwrap();
+        let far = SimulatedDistance::new(text).unwrap();
         let mut facts = TargetFacts::new();
         far.add_fact(&mut facts);
         (facts.get(Fact::SimulatedDistance).map(str::to_owned), far.is_simulated(), far.descriptors())
@@ -244,5 +248,5 @@ fn a_distance_is_a_fact_and_none_is_not() {
     assert_eq!(facts_of(None), (None, false, 0));
     assert_eq!(facts_of(Some("0")), (None, false, 0));
     assert_eq!(facts_of(Some("20ms")), (Some("20ms round trip without loss".to_owned()), true, 2));
-    assert!(Far::new(Some("far away")).is_err());
+    assert!(SimulatedDistance::new(Some("far away")).is_err());
 }

@@ -25,11 +25,16 @@ const IN_MEMORY: &str = "possibly in memory";
 /// The conditions that differ between systems that are compared, in a fixed order. The texts are empty until the next
 /// stage writes them.
 pub(crate) fn unlike_conditions(aligned: &Aligned<'_>) -> Vec<UnlikeCondition> {
-    let known: Vec<Known> = (0..aligned.systems.len()).map(|system| Known::of(aligned, system)).collect();
+    let known: Vec<SystemConditions> =
+        (0..aligned.systems.len()).map(|system| SystemConditions::of(aligned, system)).collect();
     Condition::ALL.into_iter().filter_map(|condition| unlike(aligned, &known, condition)).collect()
 }
 
-fn unlike(aligned: &Aligned<'_>, known: &[Known], condition: Condition) -> Option<UnlikeCondition> {
+fn unlike(
+    aligned: &Aligned<'_>,
+    known: &[SystemConditions],
+    condition: Condition,
+) -> Option<UnlikeCondition> {
     let mut systems = BTreeSet::new();
     for pair in &aligned.compared {
         let differs = match condition {
@@ -92,15 +97,15 @@ impl FreeSpace {
 }
 
 /// What is known of the conditions of one system.
-struct Known {
+struct SystemConditions {
     values: BTreeMap<Condition, String>,
     space: Option<FreeSpace>,
 }
 
-impl Known {
+impl SystemConditions {
     fn of(aligned: &Aligned<'_>, index: usize) -> Self {
         let system = &aligned.systems[index];
-        let stated = Stated::of(system);
+        let stated = StatedFacts::of(system);
         let all = [
             (Condition::Dialect, stated.dialect()),
             (Condition::Signing, stated.signing()),
@@ -118,7 +123,7 @@ impl Known {
 }
 
 /// What the facts of a system state.
-struct Stated<'a> {
+struct StatedFacts<'a> {
     system: &'a System,
     /// Of an imported system, the settings that its description names.
     settings: BTreeMap<String, String>,
@@ -142,7 +147,7 @@ impl Mount<'_> {
     }
 }
 
-impl<'a> Stated<'a> {
+impl<'a> StatedFacts<'a> {
     fn of(system: &'a System) -> Self {
         let file_system = Fact::FileSystem.value(&system.facts).unwrap_or_default();
         let is_nfs = file_system.starts_with("nfs");

@@ -161,7 +161,7 @@ impl<'a> Job<'a> {
 }
 
 impl PhasedJob for Job<'_> {
-    type Lent = FileState;
+    type State = FileState;
 
     async fn perform(&mut self, phase: Phase) -> Result<Option<(u64, u64)>, StepError> {
         match phase {

@@ -50,13 +50,13 @@ pub(crate) enum Phase {
 /// A job of a cell that performs one phase after the other, always on the same thread.
 pub(crate) trait PhasedJob {
     /// What the job needs to begin, and returns at its end.
-    type Lent: Send;
+    type State: Send;
 
     /// Performs a phase. A measured phase returns its first and last instant.
     async fn perform(&mut self, phase: Phase) -> Span;
 
     /// What the job counted, its contribution to the cell, and what it was lent.
-    fn end(self) -> (Tally, JobShare, Self::Lent);
+    fn end(self) -> (Tally, JobShare, Self::State);
 }
 
 /// How the rounds of a cell follow each other.
@@ -95,9 +95,9 @@ impl RoundContext<'_> {
     /// thread until the last job has left, because jobs have threads of their own.
     pub async fn measure<J: PhasedJob>(
         &self,
-        lent: Vec<(u32, J::Lent)>,
-        make: impl Fn(u32, J::Lent) -> J + Sync,
-    ) -> Result<RoundsDone<J::Lent>, StepError> {
+        lent: Vec<(u32, J::State)>,
+        make: impl Fn(u32, J::State) -> J + Sync,
+    ) -> Result<RoundsDone<J::State>, StepError> {
         let (window, by_thread) = if self.clock.is_virtual() {
             let mut jobs = ThreadJobs::new(self.clock, lent, &make);
             let window = self.rounds(async |phase| jobs.perform(phase).await).await;
@@ -119,13 +119,13 @@ impl RoundContext<'_> {
     /// Rounds with the jobs spread over threads; what the threads gave back, and the sum of the windows.
     fn on_threads<J: PhasedJob>(
         &self,
-        lent: Vec<(u32, J::Lent)>,
-        make: &(impl Fn(u32, J::Lent) -> J + Sync),
-    ) -> Result<OfThreads<J::Lent>, StepError> {
+        lent: Vec<(u32, J::State)>,
+        make: &(impl Fn(u32, J::State) -> J + Sync),
+    ) -> Result<OfThreads<J::State>, StepError> {
         let blocking = self.blocking;
         let clock = self.clock;
         let threads = threads(lent.len() as u32, blocking);
-        let mut per_thread: Vec<Vec<(u32, J::Lent)>> = (0..threads).map(|_| Vec::new()).collect();
+        let mut per_thread: Vec<Vec<(u32, J::State)>> = (0..threads).map(|_| Vec::new()).collect();
         for (place, job) in lent.into_iter().enumerate() {
             per_thread[place % threads.max(1) as usize].push(job);
         }
@@ -158,7 +158,7 @@ impl RoundContext<'_> {
             (window, workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>())
         });
         let broken = |why: &str| StepError::EngineFailed(format!("a job thread {why}"));
-        let result_of = |thread: std::thread::Result<Result<Returned<J::Lent>, ClockError>>| {
+        let result_of = |thread: std::thread::Result<Result<Returned<J::State>, ClockError>>| {
             let ended = thread.map_err(|_| broken("panicked"))?;
             ended.map_err(|error| broken(&format!("could not start: {error}")))
         };
@@ -236,7 +236,7 @@ struct ThreadJobs<'a, J> {
 }
 
 impl<'a, J: PhasedJob> ThreadJobs<'a, J> {
-    fn new(clock: &'a Clock, lent: Vec<(u32, J::Lent)>, make: &impl Fn(u32, J::Lent) -> J) -> Self {
+    fn new(clock: &'a Clock, lent: Vec<(u32, J::State)>, make: &impl Fn(u32, J::State) -> J) -> Self {
         let jobs = lent.into_iter().map(|(number, lent)| (number, make(number, lent))).collect();
         Self { clock, jobs, cpu: CpuTime::default() }
     }
@@ -259,7 +259,7 @@ impl<'a, J: PhasedJob> ThreadJobs<'a, J> {
         span
     }
 
-    fn end(self) -> Returned<J::Lent> {
+    fn end(self) -> Returned<J::State> {
         let mut total = Tally::default();
         let mut returned = Vec::new();
         for (number, job) in self.jobs {

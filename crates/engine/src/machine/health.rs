@@ -103,8 +103,8 @@ impl HealthMeter {
         let last_wake = self.shared.last_wake.load(Ordering::Acquire);
         let mut seen = self.shared.seen();
         // The thread records a stall only when it is over, so one that is still in progress is added here.
-        let under_way = (now, now.saturating_sub(last_wake + POLL_INTERVAL.as_nanos() as u64));
-        let stalls = seen.stalls.iter().copied().chain((under_way.1 >= STALL_NS).then_some(under_way));
+        let in_progress = (now, now.saturating_sub(last_wake + POLL_INTERVAL.as_nanos() as u64));
+        let stalls = seen.stalls.iter().copied().chain((in_progress.1 >= STALL_NS).then_some(in_progress));
         let mut worst_stall_ns = 0;
         let mut stalled_ns = 0;
         for (end, length) in stalls {

@@ -68,7 +68,7 @@ impl<'a> CachingJob<'a> {
 }
 
 impl PhasedJob for CachingJob<'_> {
-    type Lent = BatchState;
+    type State = BatchState;
 
     async fn perform(&mut self, phase: Phase) -> Span {
         match phase {

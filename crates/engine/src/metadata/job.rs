@@ -297,7 +297,7 @@ impl<'a> MetadataJob<'a> {
 }
 
 impl PhasedJob for MetadataJob<'_> {
-    type Lent = BatchState;
+    type State = BatchState;
 
     async fn perform(&mut self, phase: Phase) -> Span {
         match phase {

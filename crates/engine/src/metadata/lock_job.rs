@@ -218,7 +218,7 @@ async fn pause(nanos: u64, context: &PassContext<'_>) {
 }
 
 impl PhasedJob for LockJob<'_> {
-    type Lent = BatchState;
+    type State = BatchState;
 
     async fn perform(&mut self, phase: Phase) -> Span {
         match phase {

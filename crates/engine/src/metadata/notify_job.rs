@@ -95,7 +95,7 @@ impl<'a> NotifyJob<'a> {
 }
 
 impl PhasedJob for NotifyJob<'_> {
-    type Lent = BatchState;
+    type State = BatchState;
 
     async fn perform(&mut self, phase: Phase) -> Span {
         match phase {

@@ -18,7 +18,7 @@ impl Run<'_> {
     }
 
     /// Measures each step that the leader orders, until the leader ends the run.
-    pub(crate) async fn follow(&self, ranks: &Ranks, mut under_way: RunResources<'_, '_>) -> RunOutcome {
+    pub(crate) async fn follow(&self, ranks: &Ranks, mut resources: RunResources<'_, '_>) -> RunOutcome {
         loop {
             let order = match ranks.broadcast::<LeaderCommand>(None) {
                 Ok(LeaderCommand::Finish(outcome)) => return outcome,
@@ -32,7 +32,7 @@ impl Run<'_> {
             };
             // All ranks know why it ended early, and the leader decides what follows.
             // An error is not lost: every step that can fail is agreed upon, so the leader has the same one.
-            let _ = self.perform(&step, &mut under_way).await;
+            let _ = self.perform(&step, &mut resources).await;
         }
     }
 }

@@ -159,7 +159,7 @@ impl Run<'_> {
         // In virtual time there is no machine that could disturb it.
         let mut machine = (!clock.is_virtual()).then(|| Machine::start(clock, self.plan, self.targets));
         let mut budget_ends_ns = None;
-        let under_way = RunResources {
+        let resources = RunResources {
             states: &mut states,
             skipped: &skipped,
             machine: &mut machine,
@@ -167,8 +167,8 @@ impl Run<'_> {
             budget_ends_ns: &mut budget_ends_ns,
         };
         let outcome = match self.ranks {
-            Some(ranks) if !ranks.is_leader() => self.follow(ranks, under_way).await,
-            _ => self.schedule(under_way).await,
+            Some(ranks) if !ranks.is_leader() => self.follow(ranks, resources).await,
+            _ => self.schedule(resources).await,
         };
         drop(machine);
         self.finish_together(&outcome);

@@ -55,14 +55,14 @@ impl Budget {
 impl Run<'_> {
     /// Runs every step that is not done yet, in order: rounds of cells, load steps, steps of a search. Stored steps
     /// are only read.
-    pub(crate) async fn schedule(&self, mut under_way: RunResources<'_, '_>) -> RunOutcome {
-        let under_way = &mut under_way;
+    pub(crate) async fn schedule(&self, mut resources: RunResources<'_, '_>) -> RunOutcome {
+        let resources = &mut resources;
         let done: Done<'_> = self.done.iter().map(|step| (step.index, step)).collect();
-        let mut schedule = StepOrder::new(self.plan, under_way.skipped);
-        if let Err(error) = self.rounds(&mut schedule, &done, under_way).await {
+        let mut schedule = StepOrder::new(self.plan, resources.skipped);
+        if let Err(error) = self.rounds(&mut schedule, &done, resources).await {
             return RunOutcome::Incomplete(error);
         }
-        match self.loads(&mut schedule, &done, under_way).await {
+        match self.loads(&mut schedule, &done, resources).await {
             Ok(()) => RunOutcome::Complete,
             Err(error) => RunOutcome::Incomplete(error),
         }
@@ -74,23 +74,23 @@ impl Run<'_> {
         &self,
         schedule: &mut StepOrder<'_>,
         done: &Done<'_>,
-        under_way: &mut RunResources<'_, '_>,
+        resources: &mut RunResources<'_, '_>,
     ) -> Result<(), StepError> {
         let mut added = Vec::new();
         for repetition in 0..self.plan.load_repetitions() {
             let loads = schedule.loads(repetition);
             let measured = if self.plan.keeps_users() {
-                self.series(&loads, done, under_way).await?
+                self.series(&loads, done, resources).await?
             } else {
-                self.one_after_the_other(&loads, done, under_way).await?
+                self.one_after_the_other(&loads, done, resources).await?
             };
             if repetition == 0 {
-                added = self.search(schedule, measured, done, under_way).await?;
+                added = self.search(schedule, measured, done, resources).await?;
                 continue;
             }
             for cell in &added {
                 let steps = schedule.further(cell, repetition);
-                self.one_after_the_other(&steps, done, under_way).await?;
+                self.one_after_the_other(&steps, done, resources).await?;
             }
         }
         Ok(())
@@ -100,13 +100,13 @@ impl Run<'_> {
         &self,
         schedule: &mut StepOrder<'_>,
         done: &Done<'_>,
-        under_way: &mut RunResources<'_, '_>,
+        resources: &mut RunResources<'_, '_>,
     ) -> Result<(), StepError> {
-        let mut stopper = Stopper::new(self.plan, under_way.skipped, clock_resolution_ns());
+        let mut stopper = Stopper::new(self.plan, resources.skipped, clock_resolution_ns());
         let budget = self.budget(done, self.clock.now());
         // The budget is that of cells; a load that follows them keeps the directories for longer.
         let is_over_with_cells = self.plan.loads.is_empty();
-        *under_way.budget_ends_ns =
+        *resources.budget_ends_ns =
             budget.as_ref().filter(|_| is_over_with_cells).map(|budget| budget.ends_ns);
         'rounds: loop {
             let cells = stopper.open();
@@ -125,16 +125,16 @@ impl Run<'_> {
             for pair in steps.chunk_by(|one, next| one.cell == next.cell) {
                 let missing = pair.iter().any(|step| !done.contains_key(&step.index));
                 // What is left has to suffice for the removal of the directories (docs/adr/0139).
-                let reserved = if is_over_with_cells { under_way.removal_ns() } else { 0 };
+                let reserved = if is_over_with_cells { resources.removal_ns() } else { 0 };
                 let time_is_up = budget.as_ref().is_some_and(|b| b.left_ns(self.clock.now()) <= reserved);
                 // Every cell once, whatever it takes; and no pair without its other side.
                 if missing && time_is_up && stopper.round() > 0 {
                     break 'rounds;
                 }
                 let results = if self.takes_turns(pair, done) {
-                    self.in_turns(pair, under_way).await?
+                    self.in_turns(pair, resources).await?
                 } else {
-                    self.one_after_the_other(pair, done, under_way).await?
+                    self.one_after_the_other(pair, done, resources).await?
                 };
                 for (step, result) in pair.iter().zip(&results) {
                     stopper.note(step, result);
@@ -167,7 +167,7 @@ impl Run<'_> {
         &self,
         step: &StepPlan,
         done: &Done<'_>,
-        under_way: &mut RunResources<'_, '_>,
+        resources: &mut RunResources<'_, '_>,
     ) -> Result<StepResult, StepError> {
         if let Some(&stored) = done.get(&step.index) {
             return if stored.coordinates == step.coordinates
@@ -183,7 +183,7 @@ impl Run<'_> {
         }
         self.start(step)?;
         self.order(step)?;
-        let measured = self.perform(step, under_way).await;
+        let measured = self.perform(step, resources).await;
         self.finish(step, measured)
     }
 
@@ -191,11 +191,11 @@ impl Run<'_> {
         &self,
         steps: &[StepPlan],
         done: &Done<'_>,
-        under_way: &mut RunResources<'_, '_>,
+        resources: &mut RunResources<'_, '_>,
     ) -> Result<Vec<StepResult>, StepError> {
         let mut results = Vec::with_capacity(steps.len());
         for step in steps {
-            results.push(self.result_of(step, done, under_way).await?);
+            results.push(self.result_of(step, done, resources).await?);
         }
         Ok(results)
     }
@@ -243,30 +243,30 @@ impl Run<'_> {
     pub(crate) async fn perform(
         &self,
         step: &StepPlan,
-        under_way: &mut RunResources<'_, '_>,
+        resources: &mut RunResources<'_, '_>,
     ) -> Result<Option<StepResult>, StepError> {
         if let Some(ranks) = self.ranks {
             let clock = self.clock;
             // Before each step: the drift since the last exchange would add to the start skew (docs/adr/0033).
             ranks.align(EXCHANGES, &|| clock.now()).map_err(rank_lost)?;
         }
-        if let Some(reports) = under_way.context.reports {
+        if let Some(reports) = resources.context.reports {
             reports.begin(step.target, self.clock.now());
         }
-        self.precede(step, under_way).await?;
-        let state = &mut under_way.states[step.target as usize];
-        self.step(step, state, under_way.machine.as_ref(), under_way.context).await
+        self.precede(step, resources).await?;
+        let state = &mut resources.states[step.target as usize];
+        self.step(step, state, resources.machine.as_ref(), resources.context).await
     }
 
     /// Does what precedes a step on its target: ceiling of the generator, pre-step command.
     pub(crate) async fn precede(
         &self,
         step: &StepPlan,
-        under_way: &mut RunResources<'_, '_>,
+        resources: &mut RunResources<'_, '_>,
     ) -> Result<(), StepError> {
-        if let Some(machine) = under_way.machine {
+        if let Some(machine) = resources.machine {
             machine.calibrate(self.clock, self.plan, &step.work).await;
         }
-        self.between(step, under_way.states, under_way.context).await
+        self.between(step, resources.states, resources.context).await
     }
 }

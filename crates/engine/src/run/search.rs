@@ -69,15 +69,15 @@ impl Run<'_> {
         schedule: &mut StepOrder<'_>,
         measured: Vec<StepResult>,
         done: &Done<'_>,
-        under_way: &mut RunResources<'_, '_>,
+        resources: &mut RunResources<'_, '_>,
     ) -> Result<Vec<Cell>, StepError> {
         let Some(Work::Transactions(work)) = self.plan.loads.last().map(|(_, work)| work) else {
             return Ok(Vec::new());
         };
         match &self.plan.search {
             None => Ok(Vec::new()),
-            Some(Search::Stress) => self.climb(work, schedule, measured, done, under_way).await,
-            Some(Search::Knee(slo)) => self.find_knee(slo, work, schedule, measured, done, under_way).await,
+            Some(Search::Stress) => self.climb(work, schedule, measured, done, resources).await,
+            Some(Search::Knee(slo)) => self.find_knee(slo, work, schedule, measured, done, resources).await,
         }
     }
 
@@ -87,7 +87,7 @@ impl Run<'_> {
         schedule: &mut StepOrder<'_>,
         measured: Vec<StepResult>,
         done: &Done<'_>,
-        under_way: &mut RunResources<'_, '_>,
+        resources: &mut RunResources<'_, '_>,
     ) -> Result<Vec<Cell>, StepError> {
         let mut rates: Vec<Vec<(u32, f64)>> = vec![Vec::new(); self.targets.len()];
         let mut note = |step: &StepResult, users: u32| {
@@ -112,7 +112,7 @@ impl Run<'_> {
             }
             let cell = TransactionWork { users, ..work.clone() }.into_cell();
             for step in schedule.further(&cell, 0) {
-                let result = self.result_of(&step, done, under_way).await?;
+                let result = self.result_of(&step, done, resources).await?;
                 standing = note(&result, users);
             }
             added.push(cell);
@@ -127,7 +127,7 @@ impl Run<'_> {
         schedule: &mut StepOrder<'_>,
         measured: Vec<StepResult>,
         done: &Done<'_>,
-        under_way: &mut RunResources<'_, '_>,
+        resources: &mut RunResources<'_, '_>,
     ) -> Result<Vec<Cell>, StepError> {
         if let Some(first) = measured.first()
             && let (false, said) = slo.judge(&first.measure)
@@ -156,7 +156,7 @@ impl Run<'_> {
             let pace = Pace::Open { poisson: true, rate };
             let cell = TransactionWork { users, pace, ..work.clone() }.into_cell();
             for step in schedule.further(&cell, 0) {
-                let result = self.result_of(&step, done, under_way).await?;
+                let result = self.result_of(&step, done, resources).await?;
                 tried.push((rate, slo.judge_open(&result.measure, rate).0));
             }
             added.push(cell);

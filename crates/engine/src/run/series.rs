@@ -64,16 +64,16 @@ impl Run<'_> {
         &self,
         steps: &[StepPlan],
         done: &Done<'_>,
-        under_way: &mut RunResources<'_, '_>,
+        resources: &mut RunResources<'_, '_>,
     ) -> Result<Vec<StepResult>, StepError> {
         let works = works(steps);
         let (Some(first), Some(work)) = (steps.first(), works.first()) else { return Ok(Vec::new()) };
         if steps.iter().all(|step| done.contains_key(&step.index)) {
-            return self.one_after_the_other(steps, done, under_way).await;
+            return self.one_after_the_other(steps, done, resources).await;
         }
-        self.precede(first, under_way).await?;
-        let state = &mut under_way.states[first.target as usize];
-        self.lay_out(work, first, state, under_way.context).await?;
+        self.precede(first, resources).await?;
+        let state = &mut resources.states[first.target as usize];
+        self.lay_out(work, first, state, resources.context).await?;
         let send = |event| self.emit(event);
         let now = self.clock.now();
         let mut present = 0;
@@ -89,7 +89,7 @@ impl Run<'_> {
         let mut results = SeriesResults {
             run: self,
             steps,
-            machine: under_way.machine.as_ref(),
+            machine: resources.machine.as_ref(),
             begun: StepBegin::now(self.clock),
             account: SeriesAccount::default(),
             results: Vec::with_capacity(steps.len()),

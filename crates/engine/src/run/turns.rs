@@ -36,21 +36,21 @@ impl Run<'_> {
     pub(crate) async fn in_turns(
         &self,
         steps: &[StepPlan],
-        under_way: &mut RunResources<'_, '_>,
+        resources: &mut RunResources<'_, '_>,
     ) -> Result<Vec<StepResult>, StepError> {
         for step in steps {
             self.start(step)?;
-            self.precede(step, under_way).await?;
+            self.precede(step, resources).await?;
         }
         let turns = Turns::default();
-        let machine = under_way.machine.as_ref();
-        let mut states: Vec<Option<&mut TargetState>> = under_way.states.iter_mut().map(Some).collect();
+        let machine = resources.machine.as_ref();
+        let mut states: Vec<Option<&mut TargetState>> = resources.states.iter_mut().map(Some).collect();
         let mut parts: Vec<Part<'_, Result<Option<StepResult>, StepError>>> = Vec::new();
         for step in steps {
             let Some(state) = states.get_mut(step.target as usize).and_then(Option::take) else {
                 return Err(StepError::EngineFailed("two steps of a cell have the same target".into()));
             };
-            let mut context = under_way.context.another();
+            let mut context = resources.context.another();
             let depth = match &step.work {
                 Work::Records(work) => work.queue_depth,
                 Work::Metadata(_) | Work::Transactions(_) => 1,

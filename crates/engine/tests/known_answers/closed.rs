@@ -72,8 +72,8 @@ fn the_measured_part_begins_with_what_the_warm_up_left_under_way() {
     let begins = window_start(&log) + 5 * SECOND;
     let reads = || log.iter().filter(|served| !served.write);
     let ended = |from: u64, to: u64| reads().filter(|read| (from..to).contains(&read.end)).count() as u64;
-    let under_way = reads().filter(|read| read.arrival < begins && read.end >= begins).count();
-    assert!((10..=30).contains(&under_way), "{under_way} under way between warm-up and measuring");
+    let in_flight = reads().filter(|read| read.arrival < begins && read.end >= begins).count();
+    assert!((10..=30).contains(&in_flight), "{in_flight} in flight between warm-up and measuring");
     // A service center that is never idle ends 50 in a tenth of a second, on either side of that instant.
     let tenth = SECOND / 10;
     assert_eq!((ended(begins - tenth, begins), ended(begins, begins + tenth)), (50, 50));

@@ -74,8 +74,8 @@ fn the_server_is_never_idle_between_steps_and_each_user_logs_on_once() {
     for (_, end) in &windows[..2] {
         // A service center that is never idle ends 50 in a tenth of a second, on either side of the border.
         assert_eq!((ended(&log, end - tenth, *end), ended(&log, *end, end + tenth)), (50, 50));
-        let under_way = reads(&log).filter(|read| read.arrival < *end && read.end >= *end).count();
-        assert!(under_way >= 10, "{under_way} under way at the border");
+        let in_flight = reads(&log).filter(|read| read.arrival < *end && read.end >= *end).count();
+        assert!(in_flight >= 10, "{in_flight} in flight at the border");
     }
     let sessions: BTreeSet<u32> = reads(&log).map(|read| read.session).collect();
     assert_eq!(sessions.len(), 50, "one login per user of the largest step");

@@ -1,17 +1,17 @@
 //! The client adapter: many calls in flight on the connections of a session.
 //!
-//! [`target`] is what a run connects by, [`opening`] makes a session of the version that the URL and the server agree on. Each
+//! [`target`] is what a run connects by, [`connect`] makes a session of the version that the URL and the server agree on. Each
 //! version, [`v3`] and [`v4`], supplies its connection and its operations to
 //! [`Multiplexed`](sharebench_client_core::Multiplexed), which the engine drives; both perform their calls by [`rpc`].
 //! [`offers`] reports what a server offers.
 
 mod caller;
 mod collected;
+mod connect;
 mod directories;
 mod directory_walk;
 mod offers;
 mod open_files;
-mod opening;
 mod options;
 mod paths;
 mod rpc;

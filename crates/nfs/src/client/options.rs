@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_gss::{Identity, SharedCredential, TicketPool};
-use sharebench_relay::{FAR_OPTION, Far};
+use sharebench_relay::{FAR_OPTION, SimulatedDistance};
 use sharebench_target::{TargetUrl, UrlError};
 
 use crate::client::rpc::transport::TlsRoute;
@@ -107,7 +107,7 @@ pub(crate) struct NfsOptions {
 pub(crate) struct Route {
     /// Connect from a port below 1024, as exports without `insecure` require.
     pub(crate) reserved_port: bool,
-    pub(crate) far: Far,
+    pub(crate) far: SimulatedDistance,
     /// Protect the connections by TLS.
     pub(crate) tls: Option<TlsRoute>,
     /// Use UDP, and send a call again after this time without a reply; none for TCP.
@@ -173,7 +173,8 @@ impl NfsOptions {
         let gid = url.take_number("gid", 0..=u32::MAX)?.unwrap_or(own.1);
         let groups = groups(&mut url)?;
         let reserved_port = url.take_number("resvport", 0..=1u8)? == Some(1);
-        let far = Far::new(url.take(FAR_OPTION).as_deref()).map_err(|error| url.error(error.to_string()))?;
+        let far = SimulatedDistance::new(url.take(FAR_OPTION).as_deref())
+            .map_err(|error| url.error(error.to_string()))?;
         if reserved_port && far.is_simulated() {
             return Err(url.error("resvport=1: the relay of far= connects from any port; use one of the two"));
         }

@@ -12,8 +12,8 @@ use sharebench_target::{
 };
 use sharebench_tls::ClientTls;
 
+use crate::client::connect::open_session;
 use crate::client::offers::explain;
-use crate::client::opening::open_session;
 use crate::client::options::{NfsOptions, Xprtsec};
 use crate::protocol::MAX_DATAGRAM_TRANSFER;
 

@@ -1,6 +1,6 @@
 //! The corpora of the fuzz targets `nfs_wire` and `rpcsec` (`fuzz/`), replayed.
 
-mod secured;
+mod rpcsec;
 mod wire;
 
 /// Runs every input of a corpus; how many there are.
@@ -21,5 +21,5 @@ fn corpus_of_records() {
 
 #[test]
 fn corpus_of_protected_bodies() {
-    assert!(replay("rpcsec", secured::run).unwrap() >= 3);
+    assert!(replay("rpcsec", rpcsec::run).unwrap() >= 3);
 }

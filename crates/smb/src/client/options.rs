@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use sharebench_gss::{Identity, SharedCredential, TicketPool};
-use sharebench_relay::{FAR_OPTION, Far};
+use sharebench_relay::{FAR_OPTION, SimulatedDistance};
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
 use crate::client::rights::lease_choice::LeaseChoice;
@@ -103,7 +103,7 @@ pub(crate) struct SmbOptions {
     /// Opens of files request durable handles.
     pub(crate) durable: bool,
     /// How the server is reached.
-    pub(crate) far: Far,
+    pub(crate) far: SimulatedDistance,
     /// Capabilities that are announced in addition to those that a run uses.
     pub(crate) further_capabilities: u32,
 }
@@ -135,7 +135,8 @@ impl SmbOptions {
         let channels = channels(&mut url)?;
         let lease = LeaseChoice::take(&mut url)?;
         let durable = on_or_off(&mut url, "durable")?;
-        let far = Far::new(url.take(FAR_OPTION).as_deref()).map_err(|error| url.error(error.to_string()))?;
+        let far = SimulatedDistance::new(url.take(FAR_OPTION).as_deref())
+            .map_err(|error| url.error(error.to_string()))?;
         url.refuse_leftovers(KNOWN)?;
         if encrypt == Protection::Required && dialects.iter().all(|dialect| *dialect < 0x0300) {
             return Err(url.error("encrypt=required needs dialect 3.0 or later"));

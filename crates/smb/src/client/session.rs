@@ -13,7 +13,7 @@ use sharebench_model::{
     DataOp, Fact, FileRef, MetaOp, MetaYield, NO_CLIENT_CACHE, OpError, PolicyCount, Reply, Slot,
     TargetFacts, TcpReading, WireCount,
 };
-use sharebench_relay::Far;
+use sharebench_relay::SimulatedDistance;
 use tokio::net::TcpStream;
 
 use crate::client::channels::pending_replies::Completion;
@@ -75,7 +75,7 @@ pub(crate) struct SmbState {
     pub(crate) paths: SharePaths,
     pub(crate) negotiated: Negotiated,
     /// Keeps the relays of a simulated distance.
-    far: Far,
+    far: SimulatedDistance,
     /// The number of channels that the URL states, if it does, and what became of it.
     pub(crate) channel_grant: Option<(u32, ChannelGrant)>,
     /// What opens request to cache.
@@ -98,7 +98,12 @@ pub(crate) struct SmbState {
 }
 
 impl SmbSession {
-    pub(crate) fn new(channels: Channels, paths: SharePaths, negotiated: Negotiated, far: Far) -> Self {
+    pub(crate) fn new(
+        channels: Channels,
+        paths: SharePaths,
+        negotiated: Negotiated,
+        far: SimulatedDistance,
+    ) -> Self {
         let completions = Vec::with_capacity(channels.buffers.count() + 1);
         let replies = ReplyQueues::new(channels.buffers.count());
         let state = SmbState {

@@ -12,7 +12,7 @@ use crate::data::stamp::Content;
 use crate::load::user::virtual_user::VirtualUser;
 
 /// A file to be read after an outage, with the content that it must have.
-struct Known {
+struct ExpectedFile {
     path: String,
     /// Minimum length that the file must have.
     bytes: u64,
@@ -40,19 +40,19 @@ impl VirtualUser<'_> {
             let Some((index, file)) = shared(workload).nth(next) else { return };
             let runs = vec![(0, file.bytes, set_content(index, file))];
             let path = format!("{}/{}", self.thread.set_directory, file.path);
-            self.look_at(Known { path, bytes: file.bytes, runs }).await;
+            self.look_at(ExpectedFile { path, bytes: file.bytes, runs }).await;
         }
     }
 
-    fn known_own(&self, index: usize) -> Known {
+    fn known_own(&self, index: usize) -> ExpectedFile {
         let own = self.own.files.get(&index);
         let bytes = own.map_or(0, |own| own.bytes);
         let runs = own.into_iter().flat_map(|own| own.expected(0, bytes));
         let runs = runs.map(|(at, len, generation)| (at, len as u64, self.own_content(index, generation)));
-        Known { path: self.own_name(index), bytes, runs: runs.collect() }
+        ExpectedFile { path: self.own_name(index), bytes, runs: runs.collect() }
     }
 
-    async fn look_at(&mut self, known: Known) {
+    async fn look_at(&mut self, known: ExpectedFile) {
         let result = self.read_known(&known).await;
         let mut tally = self.thread.tally.borrow_mut();
         let seen = &mut tally.detail.set_check;
@@ -67,7 +67,7 @@ impl VirtualUser<'_> {
     }
 
     /// Reads what is known of a file; gives how many bytes that were.
-    async fn read_known(&mut self, known: &Known) -> Result<u64, OpError> {
+    async fn read_known(&mut self, known: &ExpectedFile) -> Result<u64, OpError> {
         let open = MetaOp::open(known.path.clone(), OpenHow::Read);
         let wrong = |why: String| OpError::new(ErrorClass::DataMismatch, OpStep::Verify, why);
         let (file, size) = match self.call(open).await {

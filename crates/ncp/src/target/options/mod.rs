@@ -7,7 +7,7 @@ mod values;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_relay::{FAR_OPTION, Far};
+use sharebench_relay::{FAR_OPTION, SimulatedDistance};
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
 use crate::client::{BurstOptions, MAX_BUFFER, MIN_BUFFER, Negotiation};
@@ -74,7 +74,7 @@ pub(crate) struct NcpOptions {
     pub(crate) directory: Vec<String>,
     pub(crate) transport: TransportKind,
     /// How a server on TCP is reached.
-    pub(crate) far: Far,
+    pub(crate) far: SimulatedDistance,
     /// Interface and framing of `transport=ether`.
     pub(crate) ether: Option<EtherOptions>,
     pub(crate) profile: Option<&'static Profile>,
@@ -191,8 +191,9 @@ fn transport(url: &mut TargetUrl) -> Result<TransportKind, UrlError> {
 }
 
 /// The simulated distance, which only TCP has: the relay forwards no datagrams.
-fn far(url: &mut TargetUrl, transport: TransportKind) -> Result<Far, UrlError> {
-    let far = Far::new(url.take(FAR_OPTION).as_deref()).map_err(|error| url.error(error.to_string()))?;
+fn far(url: &mut TargetUrl, transport: TransportKind) -> Result<SimulatedDistance, UrlError> {
+    let far = SimulatedDistance::new(url.take(FAR_OPTION).as_deref())
+        .map_err(|error| url.error(error.to_string()))?;
     if far.is_simulated() && transport != TransportKind::Tcp {
         return Err(url.error("far= requires transport=tcp; its relay forwards no datagrams"));
     }

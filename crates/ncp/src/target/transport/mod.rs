@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use sharebench_relay::Far;
+use sharebench_relay::SimulatedDistance;
 use sharebench_target::buffer_pool;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UdpSocket};
@@ -160,7 +160,7 @@ impl SocketTransport {
 }
 
 /// A connection to the first address that accepts one.
-async fn first_that_accepts(servers: &[SocketAddr], far: &Far) -> io::Result<TcpStream> {
+async fn first_that_accepts(servers: &[SocketAddr], far: &SimulatedDistance) -> io::Result<TcpStream> {
     let mut failure = io::Error::from(ErrorKind::AddrNotAvailable);
     for server in servers {
         match far.connect(*server).await {

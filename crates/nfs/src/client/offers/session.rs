@@ -8,7 +8,7 @@ use sharebench_target::SessionSpec;
 use tokio::time::{Instant, timeout_at};
 
 use super::squash::{self, RootSquash};
-use crate::client::opening::{open_version_3, open_version_4};
+use crate::client::connect::{open_version_3, open_version_4};
 use crate::client::options::{NfsOptions, Version};
 use crate::client::v4::Nfs4Session;
 use crate::results::FsInfo;

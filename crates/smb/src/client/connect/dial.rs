@@ -4,12 +4,12 @@ use std::net::{IpAddr, SocketAddr};
 
 use sharebench_client_core::{DialError, connect_error, connect_first, resolve};
 use sharebench_model::{ErrorClass, OpError};
-use sharebench_relay::Far;
+use sharebench_relay::SimulatedDistance;
 use sharebench_target::UrlPart;
 use tokio::net::TcpStream;
 
 /// Connects to the first address of a host that accepts.
-pub(crate) async fn dial(host: &str, port: u16, far: &Far) -> Result<TcpStream, DialError> {
+pub(crate) async fn dial(host: &str, port: u16, far: &SimulatedDistance) -> Result<TcpStream, DialError> {
     Ok(dial_first(&resolve(host).await?, port, far).await?.0)
 }
 
@@ -17,12 +17,12 @@ pub(crate) async fn dial(host: &str, port: u16, far: &Far) -> Result<TcpStream, 
 pub(crate) async fn dial_first(
     addresses: &[IpAddr],
     port: u16,
-    far: &Far,
+    far: &SimulatedDistance,
 ) -> Result<(TcpStream, IpAddr), DialError> {
     connect_first(addresses, |address| connect(SocketAddr::new(address, port), far)).await
 }
 
-async fn connect(address: SocketAddr, far: &Far) -> Result<(TcpStream, IpAddr), DialError> {
+async fn connect(address: SocketAddr, far: &SimulatedDistance) -> Result<(TcpStream, IpAddr), DialError> {
     let failed = |error| connect_error(address, &error, UrlPart::Port, UrlPart::Host);
     let stream = far.connect(address).await.map_err(failed)?;
     // Requests are small and each one is awaited: Nagle's algorithm would delay them.

@@ -7,7 +7,7 @@ use sharebench_model::{
     CachePolicy, DataOp, Fact, FileRef, MetaOp, MetaReply, NO_CLIENT_CACHE, OpError, PolicyCount, Reply,
     Slot, Stability, TargetFacts, TcpReading, WireCount,
 };
-use sharebench_relay::Far;
+use sharebench_relay::SimulatedDistance;
 use sharebench_target::{Extensions, Idle, LocalBoxFuture, Probe, Readings, Session};
 
 use super::connection::{Completion, Connection, Request};
@@ -58,7 +58,7 @@ pub(crate) struct Nt1Session {
     pub(super) search: Option<Search>,
     /// The open file of whose oplock a break is awaited.
     pub(super) held: Option<FileRef>,
-    far: Far,
+    far: SimulatedDistance,
     netbios: bool,
     completions: Vec<Completion>,
     rejected: Vec<Reply>,

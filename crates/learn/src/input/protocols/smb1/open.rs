@@ -52,7 +52,7 @@ pub(super) struct Opening {
 
 /// What a reply states about the file that it has opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Stated {
+struct OpenReply {
     /// None where it is not kept open.
     fid: Option<u16>,
     /// It was made, or emptied.
@@ -118,19 +118,19 @@ impl Opening {
     }
 
     /// What the reply to it states; a reply that was cut states less.
-    fn stated(&self, reply: &Reply<'_>) -> Stated {
+    fn stated(&self, reply: &Reply<'_>) -> OpenReply {
         let words = reply.words;
         let size = |at: usize| word(words, at).map(u64::from);
         match self.command {
-            OpenCommand::Core => Stated { fid: short(words, 0), size: size(8), ..Stated::default() },
-            OpenCommand::Create => Stated { fid: short(words, 0), made: true, ..Stated::default() },
+            OpenCommand::Core => OpenReply { fid: short(words, 0), size: size(8), ..OpenReply::default() },
+            OpenCommand::Create => OpenReply { fid: short(words, 0), made: true, ..OpenReply::default() },
             OpenCommand::Temporary => {
                 // smbd writes it in the OEM character set, whatever the header states.
                 let name = Strings { unicode: false, ..reply.strings() }.formatted_name();
-                Stated { fid: short(words, 0), made: true, name, ..Stated::default() }
+                OpenReply { fid: short(words, 0), made: true, name, ..OpenReply::default() }
             }
             OpenCommand::AndX => {
-                header::words(words, 24).map_or_else(Stated::default, |reply: OpenResponse| Stated {
+                header::words(words, 24).map_or_else(OpenReply::default, |reply: OpenResponse| OpenReply {
                     fid: Some(reply.fid),
                     made: made(reply.action),
                     directory: is_directory(reply.attributes),
@@ -140,7 +140,7 @@ impl Opening {
             }
             OpenCommand::Open2 => {
                 let parameters = reply.parameters;
-                Stated {
+                OpenReply {
                     fid: short(parameters, 0),
                     made: short(parameters, 18).is_some_and(made),
                     directory: short(parameters, 2).is_some_and(is_directory),
@@ -152,7 +152,7 @@ impl Opening {
             OpenCommand::NtTransact => self.nt_opened(reply.parameters, [2, 4, 56, 68]),
             OpenCommand::Posix => {
                 let data = reply.data;
-                Stated {
+                OpenReply {
                     // Directories are made, and not opened.
                     fid: short(data, 2).filter(|_| !self.directory),
                     made: word(data, 4).is_some_and(|done| matches!(done, 0 | 2 | 3)),
@@ -165,8 +165,8 @@ impl Opening {
     }
 
     /// `NT_CREATE_ANDX` (2.2.4.64.2) and `NT_TRANSACT_CREATE` (2.2.7.1.2), with the places of their fields.
-    fn nt_opened(&self, bytes: &[u8], [fid, action, size, directory]: [usize; 4]) -> Stated {
-        Stated {
+    fn nt_opened(&self, bytes: &[u8], [fid, action, size, directory]: [usize; 4]) -> OpenReply {
+        OpenReply {
             fid: short(bytes, fid),
             // FILE_SUPERSEDED, FILE_CREATED, FILE_OVERWRITTEN; 1 is FILE_OPENED.
             made: word(bytes, action).is_some_and(|done| matches!(done, 0 | 2 | 3)),
@@ -198,7 +198,7 @@ impl Opening {
         fid: &mut Option<Fid>,
         scope: &mut Smb1Scope<'_, '_>,
     ) -> Action {
-        let Stated { fid: number, made, directory, size, name: given } = self.stated(reply);
+        let OpenReply { fid: number, made, directory, size, name: given } = self.stated(reply);
         let mut name = self.name_in(scope);
         if let Some(given) = given {
             name = joined(&name, &given);
