@@ -1,5 +1,6 @@
 //! Client programs: each contender is measured in a process of its own.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::Failure;
@@ -18,5 +19,10 @@ pub fn run(command: &mut Command) -> Result<Sample, Failure> {
 
 /// Runs this program as the client `kind`, with the arguments of the kind before those of the shape.
 pub fn own(kind: &str, words: &[&str], shape: &Shape) -> Result<Sample, Failure> {
-    run(Command::new(std::env::current_exe()?).arg("client").arg(kind).args(words).args(shape.words()))
+    by(&std::env::current_exe()?, kind, words, shape)
+}
+
+/// As [`own`], by any build of this program.
+pub fn by(program: &Path, kind: &str, words: &[&str], shape: &Shape) -> Result<Sample, Failure> {
+    run(Command::new(program).arg("client").arg(kind).args(words).args(shape.words()))
 }

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,21 +38,27 @@ pub struct Served {
 impl Served {
     /// Starts the process and waits until it serves.
     pub fn start(protocol: &str) -> Result<Self, Failure> {
-        Self::spawn(protocol, &["0", "1", "0"])
+        Self::start_by(&std::env::current_exe()?, protocol)
+    }
+
+    /// Starts another build of this program.
+    pub fn start_by(program: &Path, protocol: &str) -> Result<Self, Failure> {
+        Self::spawn(program, protocol, &["0", "1", "0"])
     }
 
     /// Starts the process with a device that takes this long for each request, and serves several at the same time.
     pub fn with_service_time(protocol: &str, service: Duration, servers: usize) -> Result<Self, Failure> {
-        Self::spawn(protocol, &[&service.as_micros().to_string(), &servers.to_string(), "0"])
+        let words = [&service.as_micros().to_string(), &servers.to_string(), "0"];
+        Self::spawn(&std::env::current_exe()?, protocol, &words)
     }
 
     /// Starts the process with this many files in the directory [`FULL`].
     pub fn with_files(protocol: &str, files: usize) -> Result<Self, Failure> {
-        Self::spawn(protocol, &["0", "1", &files.to_string()])
+        Self::spawn(&std::env::current_exe()?, protocol, &["0", "1", &files.to_string()])
     }
 
-    fn spawn(protocol: &str, words: &[&str; 3]) -> Result<Self, Failure> {
-        let mut command = Command::new(std::env::current_exe()?);
+    fn spawn(program: &Path, protocol: &str, words: &[&str; 3]) -> Result<Self, Failure> {
+        let mut command = Command::new(program);
         command
             .args(["client", "load-server", protocol])
             .args(words)

@@ -25,6 +25,7 @@ mod nfs;
 mod nfs3;
 mod nfs4;
 mod nfs_rs;
+mod old;
 mod ours;
 mod precision;
 mod recording;
@@ -51,14 +52,15 @@ use sample::Sample;
 use shape::Shape;
 use table::Table;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [smb-server] [ncp] [metadata] [local-names] [locks] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [survey] [relay] [learn] [growth] [dist] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [smb-server] [ncp] [metadata] [local-names] [locks] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [survey] [relay] [learn] [growth] [dist] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N] [--old PROGRAM]
   parts      the tables to print; all but dist by default: it builds the program twice, with link-time optimization
   --rounds   measurements per median (5); for duel half of the runs
   --seconds  length of one measurement (1); for duel a sixtieth of a run
   --dir      directory of local files (the system's temporary directory)
   --largest  largest file of IOzone's matrix (512MiB; for precision 16MiB)
   --half-width  half-width of the intervals in percent, for precision (2)
-  --measures measures in the large results database of `lab` (1000000)";
+  --measures measures in the large results database of `lab` (1000000)
+  --old      another build of this program: nfs, smb, smb-server, ncp and recording are compared with it instead";
 
 const PARTS: [&str; 21] = [
     "local",
@@ -99,6 +101,7 @@ struct Options {
     largest: Option<String>,
     half_width: f64,
     measures: u64,
+    old: Option<PathBuf>,
 }
 
 impl Options {
@@ -112,6 +115,7 @@ impl Options {
             largest: None,
             half_width: 0.02,
             measures: 1_000_000,
+            old: None,
         };
         let mut words = words.iter();
         while let Some(word) = words.next() {
@@ -123,6 +127,7 @@ impl Options {
                 "--half-width" => options.half_width = value()?.parse::<f64>()? / 100.0,
                 "--measures" => options.measures = value()?.parse()?,
                 "--dir" => options.directory = value()?.into(),
+                "--old" => options.old = Some(value()?.into()),
                 part if PARTS.contains(&part) => options.parts.push(part.to_owned()),
                 other => return Err(format!("unknown argument '{other}'\n{USAGE}").into()),
             }
@@ -170,6 +175,12 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     println!("- {} rounds of {} s per contender, interleaved", options.rounds, options.time.as_secs_f64());
     machine::print_load("at the start");
     let mut table = Table::new(options.rounds);
+    if let Some(program) = &options.old {
+        old::measure(&mut table, program, &|part| options.wants(part), options.time)?;
+        table.close();
+        machine::print_load("at the end, including this program");
+        return Ok(());
+    }
     if options.wants("local") {
         table.under("Client on any CPU");
         local::measure(&mut table, scratch, options.time)?;

@@ -33,7 +33,7 @@ use sharebench_model::{
     ErrorClass, Fact, OpError, RunEvent, RunOutcome, Slot, StepError, StepResult, USERS_STAY,
 };
 use sharebench_plan::{ResolvedPlan, SkippedCells, StepPlan, Work};
-use sharebench_target::{SessionSpec, Target};
+use sharebench_target::{Session, SessionSpec, Target};
 
 use crate::cell::record_step;
 use crate::cell::target_files::{TargetFiles, Units};
@@ -43,20 +43,16 @@ use crate::data::directory::directory_on;
 use crate::data::progress_reports::ProgressReports;
 use crate::data::recycle_bins::remove_completely;
 use crate::data::request_splitting;
-use crate::load::data_set::SharedSet;
-use crate::load::user::user_files::UserFileStore;
 use crate::machine::measuring_machine::Machine;
 use crate::metadata::connected::Connected;
 use crate::metadata::directory_set::DirectorySet;
 use crate::metadata::step as metadata_step;
-use crate::metadata::step::DirectorySets;
 use crate::ranks::agreement::agreed;
 use crate::run::cell_limits::Limits;
 use crate::run::first_connection::connect_first;
 use crate::run::rounds::RunResources;
 use crate::run::start_error::StartError;
-use crate::run::target_state::TargetState;
-use crate::run::target_state::release_all;
+use crate::run::target_state::{TargetState, first_file_of, release_all};
 use crate::time::clock::{Clock, ClockError};
 use crate::time::deadline::Deadline;
 use crate::time::stop::StopSignal;
@@ -225,89 +221,105 @@ impl Run<'_> {
         }
     }
 
+    /// Connects to every target, makes the run's directory on it and examines it. `states` has the targets that were reached when
+    /// one of them fails.
     async fn prepare(
         &self,
         states: &mut Vec<TargetState>,
         skipped: &mut SkippedCells,
         context: &mut PassContext<'_>,
     ) -> Result<(), StartError> {
-        if self.plan.keeps_users() && self.ranks.is_some() {
-            return Err(StartError::Ranks(
-                "load.keep_users: several ranks cannot keep their users from step to step; leave it out, or use one \
-                 process"
-                    .into(),
-            ));
-        }
-        for (planned, target) in self.plan.targets.iter().zip(self.targets) {
-            // All targets are checked before the first is connected, so that a mistake leaves no trace on any of
-            // them.
-            preflight::check(self.plan, &planned.name, target.as_ref())?;
-        }
+        self.check_plan()?;
+        let follows = self.ranks.filter(|ranks| !ranks.is_leader());
         for (index, target) in self.targets.iter().enumerate() {
             if let Some(reports) = context.reports {
                 reports.begin(index as u32, self.clock.now());
             }
-            let name = &self.plan.targets[index].name;
-            let spec = self.spec(target.as_ref());
             // A peer that accepts a connection and never answers must not delay the stop.
+            let spec = self.spec(target.as_ref());
             let connecting = connect_first(target.as_ref(), &spec);
             let connected = until_stopped(self.clock, self.stop, connecting).await;
             let session = connected.ok_or(StartError::Stopped)??;
             let directory = directory_on(self.directory, index);
-            if let Some(ranks) = self.ranks.filter(|ranks| !ranks.is_leader()) {
-                // File ids are part of the stamps. Each rank has a range of its own, so that no two ranks stamp
-                // different files alike.
-                let ids = ((ranks.rank() & 0x7FF) << 20) + 1;
-                let mut files = TargetFiles::join(session, directory, self.units(), ids);
-                files.paged = target.capabilities().blocking;
-                states.push(TargetState {
-                    files,
-                    set: SharedSet::default(),
-                    file_store: UserFileStore::default(),
-                    directories: DirectorySets::default(),
-                });
-                continue;
-            }
-            let files = TargetFiles::prepare(session, directory, self.units(), self.resumed, context).await;
-            let mut files = files.map_err(|error| StartError::Prepare {
-                target: name.clone(),
-                directory: format!("{} of {}", directory_on(self.directory, index), target.url()),
-                error,
-            })?;
+            let mut files = match follows {
+                Some(ranks) => TargetFiles::join(session, directory, self.units(), first_file_of(ranks)),
+                None => self.make_directory(index, session, directory, context).await?,
+            };
             files.paged = target.capabilities().blocking;
-            if let Some(missing) = files.facts.get(Fact::NotGranted) {
-                self.emit(RunEvent::Warning(format!("{name}: not granted: {missing}")));
-            }
-            if let Some(reason) = files.facts.get(Fact::Unsafe) {
-                self.emit(RunEvent::Warning(format!("{name}: unsafe: {reason}")));
-            }
-            self.report_splitting(name, &mut files);
-            self.report_sharing(name, target.as_ref());
-            if self.plan.keeps_users() {
-                files.facts.state(Fact::UsersBetweenSteps, USERS_STAY);
-            }
-            let mut exceeding = self.skip_cells(index, &mut files, skipped);
-            if exceeding.is_ok() {
-                exceeding = self.skip_unsupported(index, &mut files, skipped, context).await;
-            }
-            let available = files.examine_space(context).await;
-            for warning in files.examine_keepers(context).await {
-                self.emit(RunEvent::Warning(format!("{name}: {warning}")));
-            }
-            self.emit(RunEvent::TargetReady { target: index as u32, facts: files.facts.stored() });
-            states.push(TargetState {
-                files,
-                set: SharedSet::default(),
-                file_store: UserFileStore::default(),
-                directories: DirectorySets::default(),
-            });
-            exceeding?;
-            let needed = self.plan.bytes_needed();
-            if let Some(available) = available.filter(|available| *available < needed) {
-                return Err(StartError::NoSpace { target: name.clone(), needed, available });
+            states.push(TargetState::new(files));
+            if let (None, Some(state)) = (follows, states.last_mut()) {
+                self.examine(index, &mut state.files, skipped, context).await?;
             }
         }
         Ok(())
+    }
+
+    /// Compares the plan with all targets before the first is connected, so that a mistake leaves no trace on any of them.
+    fn check_plan(&self) -> Result<(), StartError> {
+        if self.plan.keeps_users() && self.ranks.is_some() {
+            let reason = "load.keep_users: several ranks cannot keep their users from step to step; leave it out, or use one \
+                          process";
+            return Err(StartError::Ranks(reason.into()));
+        }
+        for (planned, target) in self.plan.targets.iter().zip(self.targets) {
+            preflight::check(self.plan, &planned.name, target.as_ref())?;
+        }
+        Ok(())
+    }
+
+    async fn make_directory(
+        &self,
+        index: usize,
+        session: Box<dyn Session>,
+        directory: String,
+        context: &mut PassContext<'_>,
+    ) -> Result<TargetFiles, StartError> {
+        let shown = format!("{directory} of {}", self.targets[index].url());
+        let files = TargetFiles::prepare(session, directory, self.units(), self.resumed, context).await;
+        files.map_err(|error| StartError::Prepare {
+            target: self.plan.targets[index].name.clone(),
+            directory: shown,
+            error,
+        })
+    }
+
+    /// Reports what is special about a target, and skips the cells that it cannot measure. Its facts are complete then, also if
+    /// the run cannot begin.
+    async fn examine(
+        &self,
+        index: usize,
+        files: &mut TargetFiles,
+        skipped: &mut SkippedCells,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), StartError> {
+        let name = &self.plan.targets[index].name;
+        let warn = |text: String| self.emit(RunEvent::Warning(format!("{name}: {text}")));
+        if let Some(missing) = files.facts.get(Fact::NotGranted) {
+            warn(format!("not granted: {missing}"));
+        }
+        if let Some(reason) = files.facts.get(Fact::Unsafe) {
+            warn(format!("unsafe: {reason}"));
+        }
+        self.report_splitting(name, files);
+        self.report_sharing(name, self.targets[index].as_ref());
+        if self.plan.keeps_users() {
+            files.facts.state(Fact::UsersBetweenSteps, USERS_STAY);
+        }
+        let fits = match self.skip_cells(index, files, skipped) {
+            Ok(()) => self.skip_unsupported(index, files, skipped, context).await,
+            exceeding => exceeding,
+        };
+        let available = files.examine_space(context).await;
+        files.examine_keepers(context).await.into_iter().for_each(warn);
+        self.emit(RunEvent::TargetReady { target: index as u32, facts: files.facts.stored() });
+        fits?;
+        let needed = self.plan.bytes_needed();
+        match available {
+            Some(available) if available < needed => {
+                Err(StartError::NoSpace { target: name.clone(), needed, available })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Runs the user's pre-step command while no file is open and no session is connected. The files of the step are
