@@ -74,8 +74,9 @@ impl Request {
                 scope.recorder.directory(directory);
                 Some(Action::List { directory, entries: entries(reply), first })
             }
-            Self::OnFile { id, request: request @ FileRequest::Read { .. } } => {
-                Some(request.answered(scope.get(id).file, delivered(reply)))
+            Self::OnFile { id, request: FileRequest::Read { offset, asked } } => {
+                let bytes = delivered(reply).unwrap_or(asked);
+                Some(Action::Read { file: scope.get(id).file, offset, asked, bytes })
             }
             Self::Rename { id, name } => Some(renamed(id, name, scope)),
             Self::Delete { id, delete } => {
