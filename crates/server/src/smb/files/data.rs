@@ -92,6 +92,10 @@ impl ServerState {
         }
         open.require(access::WRITE_DATA | access::APPEND_DATA)?;
         check_range(offset, data.len())?;
+        if data.is_empty() {
+            // Nothing changes (MS-FSA 2.1.5.4), so that nobody loses the right to cache.
+            return Ok(());
+        }
         open.file.check_locks(owner, offset, data.len() as u64, true)?;
         if self.options.write_times == WriteTimes::Delayed {
             checked(open.begin_write(self.volume.as_ref()))?;

@@ -111,6 +111,22 @@ fn a_change_by_another_client_ends_a_lease_once() {
 }
 
 #[test]
+fn a_write_of_no_bytes_ends_no_lease() {
+    let server = serve(true, false);
+    let mut reader = Raw::log_in(server.addr(), "share");
+    let mut writer = Raw::log_in(server.addr(), "share");
+    let (file, _) = granted(&mut reader, KEY);
+    let other = writer.open("file", disposition::OPEN).unwrap();
+    for offset in [0, 64, 1 << 40] {
+        assert_eq!(writer.write(other, offset, b""), NtStatus::SUCCESS);
+    }
+    // The next message to the reader is the reply, and the one after the first byte is the break.
+    assert_eq!(reader.write(file, 0, b"its own"), NtStatus::SUCCESS);
+    assert_eq!(writer.write(other, 0, b"n"), NtStatus::SUCCESS);
+    assert_ended(&mut reader);
+}
+
+#[test]
 fn opens_of_one_lease_share_it_and_it_is_granted_again_after_a_change() {
     let server = serve(true, false);
     let mut reader = Raw::log_in(server.addr(), "share");
