@@ -259,7 +259,7 @@ impl Growth<'_> {
                 "load",
                 "null://",
                 "--preset",
-                "single-read",
+                "single",
                 "--verify",
                 "off",
                 "--users",

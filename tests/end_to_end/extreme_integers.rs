@@ -73,7 +73,7 @@ fn integers(text: &str) -> Vec<(usize, usize)> {
 fn no_integer_of_a_database_is_a_panic() {
     let sharebench = Sharebench::new().unwrap();
     fs::create_dir(sharebench.home().join("local")).unwrap();
-    let load = ["load", "local", "--preset", "single-read", "--scale", "64KiB", "--users", "1,2"];
+    let load = ["load", "local", "--preset", "single", "--scale", "64KiB", "--users", "1,2"];
     let times = ["--measure", "200ms", "--warm-up", "0s", "--think", "1ms", "--db", "good.db"];
     let _ = sharebench.run(&[&load[..], &times].concat()).unwrap().expect_success();
     let sweep = ["sweep", "local", "--file-sizes", "64KiB", "--record-sizes", "4KiB", "--repetitions", "2"];

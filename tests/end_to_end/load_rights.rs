@@ -12,9 +12,10 @@ use crate::stored::{Stored, count};
 
 const USERS: u64 = 4;
 
-/// Runs the preset `lease-handover` on a target: no operation fails, and each open is one of a transaction.
+/// Runs the preset `leases:case=handover` on a target: no operation fails, and each open is one of a transaction.
 fn handed_over(sharebench: &Sharebench, url: &str) -> Stored {
-    let load = ["load", url, "--preset", "lease-handover", "--users", "4", "--warm-up", "200ms", "--measure"];
+    let load =
+        ["load", url, "--preset", "leases:case=handover", "--users", "4", "--warm-up", "200ms", "--measure"];
     let measure = |window: &str| {
         let _ = sharebench.run(&[&load[..], &[window]].concat()).unwrap().expect_success();
         Stored::last(sharebench)
@@ -140,10 +141,10 @@ fn targets_without_such_rights_are_rejected_with_the_operation_by_name() {
     let leased = "'open leased' of the transaction 'hold'";
     let delegated = "'open delegated' of the transaction 'read-own'";
     for (url, preset, operation) in [
-        (served.ncp_url(""), "lease-handover", leased),
-        (served.nfs_url("") + "&vers=3", "lease-handover", leased),
-        (served.nfs4_url("", "vers=4.1"), "lease-handover", leased),
-        ("./local".to_owned(), "lease-handover", leased),
+        (served.ncp_url(""), "leases:case=handover", leased),
+        (served.nfs_url("") + "&vers=3", "leases:case=handover", leased),
+        (served.nfs4_url("", "vers=4.1"), "leases:case=handover", leased),
+        ("./local".to_owned(), "leases:case=handover", leased),
         (served.smb_url(""), "delegated.toml", delegated),
         (served.ncp_url(""), "delegated.toml", delegated),
         (served.nfs_url("") + "&vers=3", "delegated.toml", delegated),

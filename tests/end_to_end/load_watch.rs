@@ -111,18 +111,8 @@ fn prometheus_scrapes_a_run_that_scrapes_the_server_exporter() {
     let exporter = exporter();
     let own = port.to_string();
     let url = format!("http://127.0.0.1:{exporter}/metrics");
-    let line = [
-        "load",
-        "local",
-        "--preset",
-        "single-read",
-        "--users",
-        "3",
-        "--think",
-        "exp:5ms",
-        "--scale",
-        "64KiB",
-    ];
+    let line =
+        ["load", "local", "--preset", "single", "--users", "3", "--think", "exp:5ms", "--scale", "64KiB"];
     // The exporter is asked once a second, and its answers must cover half of the window, whatever is late.
     let line = [&line[..], &["--warm-up", "0s", "--measure", "10s"]].concat();
     let line = [&line[..], &["--prometheus", &own, "--server-metrics", &url]].concat();
@@ -159,18 +149,8 @@ fn load_of_a_server_is_read_from_a_real_exporter() {
         Program::start(&[&[EXPORTER, listen.as_str()][..], &quiet].concat(), &[], &log).unwrap();
     exporter.wait_for_port(port, PATIENCE).unwrap();
     let url = format!("http://127.0.0.1:{port}/metrics");
-    let line = [
-        "load",
-        "local",
-        "--preset",
-        "single-read",
-        "--users",
-        "2",
-        "--think",
-        "exp:5ms",
-        "--scale",
-        "64KiB",
-    ];
+    let line =
+        ["load", "local", "--preset", "single", "--users", "2", "--think", "exp:5ms", "--scale", "64KiB"];
     let line = [&line[..], &["--warm-up", "0s", "--measure", "10s", "--server-metrics", &url]].concat();
     let ended = sharebench.run(&line).unwrap().expect_success();
     assert!(ended.stdout.contains("server CPU"), "{}", ended.text());
@@ -190,14 +170,15 @@ fn more_users_than_file_descriptors_are_rejected_with_a_remedy() {
     fs::create_dir(sharebench.home().join("local")).unwrap();
     // Without the right to raise limits, which the superuser would have.
     let few = ["prlimit", "--nofile=300:300", "setpriv", "--bounding-set=-sys_resource"];
-    let script = "exec \"$0\" load local --preset single-read --scale 64KiB --users 2,5000 --measure 100ms --warm-up 0s";
+    let script =
+        "exec \"$0\" load local --preset single --scale 64KiB --users 2,5000 --measure 100ms --warm-up 0s";
     let refused = sharebench.run_by(&[&few[..], &["sh", "-c", script]].concat()).unwrap();
     assert_eq!(refused.code, Some(2), "{}", refused.text());
     assert!(refused.stderr.contains("5000 users need 10"), "{}", refused.text());
     assert!(refused.stderr.contains("this process may have 300") && refused.stderr.contains("ulimit -Hn 10"));
     // The soft limit alone is raised unasked.
     let soft = ["prlimit", "--nofile=300:1000"];
-    let script = "exec \"$0\" load local --preset single-read --scale 64KiB --users 60 --think exp:5ms --measure 300ms --warm-up 0s";
+    let script = "exec \"$0\" load local --preset single --scale 64KiB --users 60 --think exp:5ms --measure 300ms --warm-up 0s";
     let _ = sharebench.run_by(&[&soft[..], &["sh", "-c", script]].concat()).unwrap().expect_success();
     assert_eq!(left_in(&sharebench.home().join("local")), Vec::<String>::new());
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use sharebench_plan::{DataKind, WORKLOADS};
+use sharebench_plan::{DataKind, PRESETS, Preset};
 use sharebench_tests::program::{PATIENCE, free_port, poll};
 use sharebench_tests::{Capture, Need, Program, Sharebench, Signal, Smbd, SmbdOptions, needs, widen_window};
 
@@ -65,7 +65,7 @@ fn commands_of_the_documentation_of_loads_run_unchanged() {
             sharebench.run(&words).unwrap().expect_success()
         };
         // A sentence on the stress point needs two steps in which users have completed transactions.
-        let judges_stress = command.contains("--until-stress") || command.contains("copy-all-bidirectional");
+        let judges_stress = command.contains("--until-stress") || command.contains("--preset copy");
         let first_window = Duration::from_millis(if judges_stress { 1500 } else { 300 });
         let ended = widen_window(first_window, run, |_| {
             !judges_stress || Stored::last(&sharebench).all_users_reported()
@@ -84,11 +84,18 @@ fn commands_of_the_documentation_of_loads_run_unchanged() {
 fn every_preset_parses_with_the_flags_of_the_documentation_and_prints_its_source() {
     let sharebench = Sharebench::new().unwrap();
     let listed = sharebench.run(&["presets"]).unwrap().expect_success().stdout;
-    for preset in WORKLOADS {
+    for preset in PRESETS {
         assert!(listed.contains(preset.name), "{listed}");
+        for parameter in preset.parameters() {
+            assert!(listed.contains(&parameter), "{listed}");
+        }
     }
     let wrong = sharebench.run(&["load", ".", "--preset", "ofice"]).unwrap();
-    assert!(wrong.code == Some(2) && wrong.stderr.contains("no such preset"), "{}", wrong.text());
+    assert!(
+        wrong.code == Some(2) && wrong.stderr.contains("--preset ofice: 'ofice' is no preset"),
+        "{}",
+        wrong.text()
+    );
 }
 
 #[test]
@@ -98,7 +105,7 @@ fn workload_with_its_own_files_is_verified_on_every_embedded_server() {
     let local = sharebench.home().join("local");
     fs::create_dir(&local).unwrap();
     let urls = [served.smb_url(""), served.nfs_url(""), served.ncp_url(""), "local".to_owned()];
-    for preset in ["fsct-homefolders", "dbench", "copy-all-bidirectional"] {
+    for preset in ["fsct-homefolders", "dbench", "copy"] {
         let mut line = vec!["load", "--preset", preset, "--users", "2", "--think", "exp:5ms"];
         // A loadfile has sizes of its own.
         line.extend(["--scale", "600KB"].iter().filter(|_| preset != "dbench"));
@@ -134,7 +141,7 @@ fn test_of_1997_runs_as_published_on_every_embedded_server() {
         fs::create_dir(served.directory().join(name)).unwrap();
     }
     // The published command with less of everything but the block, which NCP does not carry in one request.
-    let mut line = vec!["load", "--preset", "copy-all-bidirectional", "--block", "100KB", "--scale", "2.4MB"];
+    let mut line = vec!["load", "--preset", "copy", "--block", "100KB", "--scale", "2.4MB"];
     line.extend(["--think", "exp:10ms", "--users", "1,2", "--warm-up", "100ms"]);
     line.extend(urls.iter().map(String::as_str));
     let measure = |window: &str| {
@@ -167,11 +174,10 @@ fn presets_after_a_source_run_at_one_percent_and_state_their_verdict_or_why_ther
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     let url = served.smb_url("");
-    let presets: Vec<&str> = WORKLOADS.iter().map(|preset| preset.name).collect();
     let mut run = 0;
-    for preset in presets.into_iter().filter(|name| name.contains("-after-")) {
+    for preset in PRESETS.into_iter().flat_map(Preset::names).filter(|name| name.contains("-after-")) {
         run += 1;
-        let line = ["load", &url, "--preset", preset, "--scale", "1%", "--users", "1"];
+        let line = ["load", &url, "--preset", &preset, "--scale", "1%", "--users", "1"];
         let times = ["--warm-up", "100ms", "--measure", "900ms", "--seed", "26"];
         let ended = sharebench.run(&[&line[..], &times].concat()).unwrap().expect_success();
         let step = &Stored::read(&sharebench, run).steps[0];

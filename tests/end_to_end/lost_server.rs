@@ -37,7 +37,7 @@ fn a_load_in_which_every_operation_of_a_step_failed_is_a_failure() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     let url = served.nfs_url("");
-    let users = ["--preset=single-read", "--users=1,2", "--scale=64KiB", "--warm-up=0s", "--measure=2s"];
+    let users = ["--preset=single", "--users=1,2", "--scale=64KiB", "--warm-up=0s", "--measure=2s"];
     let line = [&["load", url.as_str()], &users[..], &["--timeout=5s"]].concat();
     let mut running = sharebench.start(&line, "run.log").unwrap();
     let begun = poll(Duration::from_secs(60), || Stored::steps_so_far(&sharebench, 1) >= 1);

@@ -118,7 +118,7 @@ fn loads_loadfiles_and_kept_sets_are_verified_on_a_volume_with_dos_names_only() 
         widen_window(Duration::from_millis(1500), measure, Stored::all_users_reported)
     };
     // The last one replays a loadfile.
-    let presets = ["office", "fsct-homefolders", "copy-all-bidirectional", "build-tree", "dbench"];
+    let presets = ["office", "fsct-homefolders", "copy", "build-tree", "dbench"];
     for preset in presets {
         let mut line = vec!["load", &target, "--preset", preset, "--users", "3", "--think", "exp:5ms"];
         line.extend(["--scale", "600KB"].iter().filter(|_| preset != "dbench"));
@@ -148,7 +148,7 @@ fn loads_loadfiles_and_kept_sets_are_verified_on_a_volume_with_dos_names_only() 
 /// A kept set stays under its 8.3 name, another run finds it, and `clean` removes it.
 fn kept_set_is_used_again_and_removed(sharebench: &Sharebench, served: &Served) {
     let target = served.ncp_url("");
-    let line = ["load", &target, "--preset", "copy-all-from-server", "--scale", "300KB", "--keep-data"];
+    let line = ["load", &target, "--preset", "copy:direction=from-server", "--scale", "300KB", "--keep-data"];
     let quick = ["--users", "1", "--warm-up", "50ms", "--measure", "200ms", "--think", "1ms"];
     let line = [&line[..], &quick].concat();
     let first = sharebench.run(&line).unwrap().expect_success();

@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::Value;
 use sharebench_nfs::NfsTarget;
-use sharebench_plan::WORKLOADS;
+use sharebench_plan::{PRESETS, Plan, Preset};
 use sharebench_target::conformance::Suite;
 use sharebench_tests::{Capture, Ganesha, GaneshaOptions, KernelGuest, Sharebench, needs};
 
@@ -71,9 +71,9 @@ fn names(urls: &[String]) -> String {
 /// that replays operations.
 fn loads(urls: &[String]) -> Vec<String> {
     let short = ["build-tree", "dbench"];
-    let presets = WORKLOADS.iter().filter(|preset| is_long() || short.contains(&preset.name));
-    let line = |preset: &sharebench_plan::Preset| {
-        let plan = preset.plan().unwrap();
+    let presets = PRESETS.into_iter().filter(|preset| is_long() || short.contains(&preset.name));
+    let line = |name: String| {
+        let plan = Plan::from_preset(&name).unwrap();
         let replays = plan.workload.as_ref().is_some_and(|workload| workload.script.is_some());
         // A loadfile has sizes of its own.
         let files = plan.workload.iter().flat_map(|workload| &workload.files);
@@ -84,13 +84,12 @@ fn loads(urls: &[String]) -> Vec<String> {
             (false, false) => "--scale 600KB ",
         };
         let times = "--think exp:5ms --warm-up 100ms --measure 700ms";
-        let name = preset.name;
         format!(
             "load --seed 7 --preset {name} --users 2 {times} {scale}--verify full --block 32KiB {}",
             urls.join(" ")
         )
     };
-    presets.map(line).collect()
+    presets.flat_map(Preset::names).map(line).collect()
 }
 
 /// No operation failed, and every byte that was read was checked.

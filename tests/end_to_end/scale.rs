@@ -149,7 +149,7 @@ fn fifty_users_on_six_clients_with_wrong_clocks_load_embedded_servers() {
             "load",
             smb,
             ncp,
-            "--workload=copy-all-bidirectional",
+            "--workload=copy",
             "--users=50",
             "--think=200ms",
             "--warm-up=200ms",

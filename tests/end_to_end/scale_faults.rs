@@ -18,7 +18,7 @@ fn client_on_a_slow_link_is_named() {
         let load = [
             "load",
             &seen(&served.smb_url("")),
-            "--workload=single-read",
+            "--workload=single",
             "--users=12",
             "--think=1ms",
             "--warm-up=200ms",

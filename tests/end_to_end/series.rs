@@ -18,7 +18,7 @@ fn connections(
     let measure = |window: &str| {
         let proxy = FaultProxy::start(port, Cut::Bytes).unwrap();
         let url = url(proxy.port());
-        let words = ["load", &url, "--users=2,4,6", "--workload=copy-all-bidirectional", "--scale=300KB"];
+        let words = ["load", &url, "--users=2,4,6", "--workload=copy", "--scale=300KB"];
         let times = ["--think=exp:20ms", "--warm-up=200ms", "--measure", window];
         let _ = sharebench.run(&[&words[..], &times, flags].concat()).unwrap().expect_success();
         (proxy.accepted(), Stored::last(sharebench))

@@ -21,15 +21,15 @@ pub fn plan(case: &Case, url: &str, repetitions: u32) -> String {
         }
         Work::Crowd => {
             // Long enough for all users to begin, also on a slow machine.
-            "[load]\nworkload = 'single-write'\nblock = '1MiB'\nscale = '1MiB'\nusers = [1, 2, 400]\nthink = '0s'\n\
+            "[load]\nworkload = 'single:operation=write'\nblock = '1MiB'\nscale = '1MiB'\nusers = [1, 2, 400]\nthink = '0s'\n\
              warm_up = '0s'\nmeasure = '3s'\n"
         }
         Work::MoreUsers => {
-            "[load]\nworkload = 'single-write'\nblock = '4KiB'\nscale = '64KiB'\nusers = [1, 2, 40]\n\
+            "[load]\nworkload = 'single:operation=write'\nblock = '4KiB'\nscale = '64KiB'\nusers = [1, 2, 40]\n\
              warm_up = '0s'\nmeasure = '200ms'\n"
         }
         Work::Thinking => {
-            "[load]\nworkload = 'single-read'\nblock = '4KiB'\nscale = '64KiB'\nusers = [1, 2, 3]\nthink = '4400ms'\n\
+            "[load]\nworkload = 'single'\nblock = '4KiB'\nscale = '64KiB'\nusers = [1, 2, 3]\nthink = '4400ms'\n\
              warm_up = '0s'\nmeasure = '9s'\n"
         }
     };

@@ -29,7 +29,7 @@ struct Client {
 }
 
 /// Two presets: copied files, and a load with files of all kinds.
-const PRESETS: [&str; 2] = ["copy-all-bidirectional", "fsct-homefolders"];
+const PRESETS: [&str; 2] = ["copy", "fsct-homefolders"];
 
 impl Client {
     /// Runs the program with the login of this client.
@@ -129,13 +129,7 @@ fn all_tests_and_two_presets_are_verified_over_kerberos_on_each_server() {
     let ours_v4 = format!("nfs://localhost:{nfs_port}/share?vers=4.1");
     places.extend(nfs("`sharebench serve`", &ours_v3, &ours_v4));
 
-    let header = [
-        "server",
-        "protocol and security",
-        "tests of `sweep`",
-        "`copy-all-bidirectional`",
-        "`fsct-homefolders`",
-    ];
+    let header = ["server", "protocol and security", "tests of `sweep`", "`copy`", "`fsct-homefolders`"];
     let mut table = Outcomes::new("kerberos.md", &header);
     if !is_complete() {
         table.skip();

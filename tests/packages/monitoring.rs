@@ -103,7 +103,7 @@ fn every_expression_of_dashboard_and_rules_has_data_of_a_run() {
 
     let served = metrics.to_string();
     let server = format!("http://127.0.0.1:{exporter_port}/metrics");
-    let load = ["load", "local", "--preset", "single-read", "--users", "2,3,4,5,6", "--think", "exp:5ms"];
+    let load = ["load", "local", "--preset", "single", "--users", "2,3,4,5,6", "--think", "exp:5ms"];
     let times = ["--scale", "64KiB", "--warm-up", "0s", "--measure", "10s"];
     let monitored = ["--prometheus", &served, "--server-metrics", &server];
     let line = [&load[..], &times, &monitored].concat();

@@ -84,7 +84,7 @@ fn guess(url: fn(&Served) -> String, user: &str, delayed: &str) -> String {
 fn full(protocol: &str, url: fn(&Served) -> String) -> String {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve_by(&[], "served", &["--max-clients=10"]).unwrap();
-    let users = ["--preset=single-read", "--users=40", "--scale=64KiB", "--warm-up=0s", "--measure=2s"];
+    let users = ["--preset=single", "--users=40", "--scale=64KiB", "--warm-up=0s", "--measure=2s"];
     let url = url(&served);
     let line = [&["load", &url], &users[..], &["--think=10ms", "--timeout=20s"]].concat();
     let ended = sharebench.run(&line).unwrap();

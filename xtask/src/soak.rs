@@ -20,7 +20,7 @@ const MIB: f64 = 1_048_576.0;
 const LOADS: [(&str, &str); 5] = [
     ("SMB", "office"),
     ("NFS", "fsct-homefolders"),
-    ("NCP on TCP", "copy-all-bidirectional"),
+    ("NCP on TCP", "copy"),
     ("NCP on UDP, bursts", "office"),
     ("NCP on IPX in UDP", "office"),
 ];

@@ -14,7 +14,7 @@ use crate::commands::import::{IMPORT_HELP, ImportArgs};
 use crate::commands::learn::{LEARN_HELP, LearnArgs};
 use crate::commands::load::{LOAD_HELP, LoadArgs};
 use crate::commands::plan::PlanArgs;
-use crate::commands::presets::PresetsArgs;
+use crate::commands::presets::{PRESETS_HELP, PresetsArgs};
 use crate::commands::probe::{PROBE_HELP, ProbeArgs};
 use crate::commands::relay::{RELAY_HELP, RelayArgs};
 use crate::commands::report::{REPORT_HELP, ReportArgs};
@@ -66,7 +66,8 @@ pub enum Command {
     /// Measure steps of virtual users: throughput, mean response time (ART) and users that reported (MPS).
     #[command(after_help = LOAD_HELP)]
     Load(LoadArgs),
-    /// List the presets of `load`, with their sources.
+    /// List the presets of `load`, with their parameters and sources.
+    #[command(after_help = PRESETS_HELP)]
     Presets(PresetsArgs),
     /// Survey a share and write a workload file with its file sizes, types and depths, but no names.
     #[command(after_help = SURVEY_HELP)]

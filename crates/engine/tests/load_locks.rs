@@ -9,7 +9,7 @@ use sharebench_engine::{Clock, Run, StopSignal};
 use sharebench_model::{
     ErrorClass, LoadDetail, MetaOp, MetaReply, RunEvent, RunOutcome, StepError, StepResult,
 };
-use sharebench_plan::{Plan, Preset};
+use sharebench_plan::Plan;
 use sharebench_target::{Fault, FaultyTarget, LocalBoxFuture, MemoryTarget, Session, Target};
 
 #[path = "metadata/altered.rs"]
@@ -199,7 +199,7 @@ fn the_time_of_a_lock_is_the_wait_for_those_who_hold_the_range() {
     let clock = Clock::virtual_at(0);
     let request = Duration::from_micros(100);
     let device = Device::new(1).service_center(64, Service::Fixed(request));
-    let preset = Preset::named("locks").map(|preset| preset.text).unwrap_or_default();
+    let preset = Plan::from_preset("locks").unwrap().to_toml();
     let (_, edit) = preset.split_once("[workload]").unwrap_or_default();
     // The first of the two transactions.
     let (edit, _) = edit.rsplit_once("[[workload.transactions]]").unwrap_or_default();

@@ -13,7 +13,7 @@ use sharebench_model::{
     DataOp, ErrorClass, Fact, MetaOp, MetaReply, Part, Reply, RunEvent, RunOutcome, Slot, StepResult,
     TargetFacts, UnitObjective, Verdict, WireCount,
 };
-use sharebench_plan::{Load, Plan, PlannedTarget, Preset, Scale, Think, Verify, WORKLOADS};
+use sharebench_plan::{Load, PRESETS, Plan, PlannedTarget, Preset, Scale, Think, Verify};
 use sharebench_target::{
     Capabilities, ConnectError, Extensions, LocalBoxFuture, MemoryTarget, Readings, Session, SessionSpec,
     Target,
@@ -81,13 +81,12 @@ fn tiny(plan: Plan) -> Plan {
 
 #[test]
 fn every_preset_runs_and_cleans_up() {
-    for preset in WORKLOADS {
+    for name in PRESETS.into_iter().flat_map(Preset::names) {
         let memory = MemoryTarget::new();
-        let (steps, _) = run(&tiny(preset.plan().unwrap()), &memory);
-        assert_eq!(steps.len(), 2, "{}", preset.name);
+        let (steps, _) = run(&tiny(Plan::from_preset(&name).unwrap()), &memory);
+        assert_eq!(steps.len(), 2, "{name}");
         for step in &steps {
             let measure = &step.measure;
-            let name = preset.name;
             assert!(measure.errors.is_empty(), "{name}: {:?}", measure.errors);
             assert_eq!(measure.verified, measure.bytes.read, "{name}: all that was read was known");
             assert_eq!(measure.wire.unwrap().payload(), measure.bytes.total(), "{name}");
@@ -100,24 +99,24 @@ fn every_preset_runs_and_cleans_up() {
             assert_eq!(bytes, measure.bytes.total(), "{name}");
         }
         let seen = &steps[1].measure.load.transactions;
-        assert!(seen.iter().all(|part| part.count > 0), "{}: {seen:?}", preset.name);
-        assert_eq!(memory.names(), Vec::<String>::new(), "{}", preset.name);
+        assert!(seen.iter().all(|part| part.count > 0), "{name}: {seen:?}");
+        assert_eq!(memory.names(), Vec::<String>::new(), "{name}");
     }
 }
 
-/// Percent of the transactions of each kind: as the sources publish it, as measured (`git-clone-`), or, for the others from `build-` on, as we chose it.
+/// Percent of the transactions of each kind: as the sources publish it, as measured (`command=clone`), or, for the others from `build-` on, as we chose it.
 const MIXES: [(&str, &[(&str, f64)]); 20] = [
-    ("database-after-sfs2014", &[("random-read", 79.0), ("read", 1.0), ("random-write", 20.0)]),
-    ("database-log-after-sfs2014", &[("write", 80.0), ("random-write", 20.0)]),
+    ("database-after-sfs2014:files=tables", &[("random-read", 79.0), ("read", 1.0), ("random-write", 20.0)]),
+    ("database-after-sfs2014:files=log", &[("write", 80.0), ("random-write", 20.0)]),
     ("genomics-after-park2013", &[("read-hot", 80.0), ("read-other", 10.0), ("write-output", 10.0)]),
-    ("backup-full-after-veeam", &[("write-block", 100.0)]),
-    ("backup-incremental-after-veeam", &[("read-block", 100.0 / 3.0), ("write-block", 200.0 / 3.0)]),
-    ("backup-synthetic-after-veeam", &[("read-block", 50.0), ("write-block", 50.0)]),
-    ("backup-restore-after-veeam", &[("read-block", 100.0)]),
-    ("frames-2k-24-after-quantel", &[("frame", 100.0)]),
-    ("frames-2k-30-after-quantel", &[("frame", 100.0)]),
-    ("frames-4k-24-after-quantel", &[("frame", 100.0)]),
-    ("frames-4k-30-after-quantel", &[("frame", 100.0)]),
+    ("backup-after-veeam:job=full", &[("write-block", 100.0)]),
+    ("backup-after-veeam:job=incremental", &[("read-block", 100.0 / 3.0), ("write-block", 200.0 / 3.0)]),
+    ("backup-after-veeam:job=synthetic", &[("read-block", 50.0), ("write-block", 50.0)]),
+    ("backup-after-veeam:job=restore", &[("read-block", 100.0)]),
+    ("frames-after-quantel:format=2k,rate=24", &[("frame", 100.0)]),
+    ("frames-after-quantel:format=2k,rate=30", &[("frame", 100.0)]),
+    ("frames-after-quantel:format=4k,rate=24", &[("frame", 100.0)]),
+    ("frames-after-quantel:format=4k,rate=30", &[("frame", 100.0)]),
     ("training-after-mlperf", &[("record", 100.0)]),
     (
         "build-after-sfs2014",
@@ -142,8 +141,8 @@ const MIXES: [(&str, &[(&str, f64)]); 20] = [
         ],
     ),
     ("desktop-after-virtana", &[("write-clone", 70.0), ("read-clone", 15.0), ("read-replica", 15.0)]),
-    ("git-status-after-git", &[("look-up", 1600.0 / 17.0), ("list", 100.0 / 17.0)]),
-    ("git-clone-after-git", &[("receive", 7.71), ("resolve", 91.18), ("check-out", 1.11)]),
+    ("git-after-git:command=status", &[("look-up", 1600.0 / 17.0), ("list", 100.0 / 17.0)]),
+    ("git-after-git:command=clone", &[("receive", 7.71), ("resolve", 91.18), ("check-out", 1.11)]),
     ("package-install-after-npm", &[("install-file", 100.0)]),
     ("sqlite-wal-after-sqlite", &[("query", 74.9), ("commit", 25.0), ("checkpoint", 0.1)]),
     ("bands-after-time-machine", &[("change", 70.0), ("create", 15.0), ("delete", 5.0), ("read", 10.0)]),
@@ -157,10 +156,11 @@ fn shares(parts: &[Part]) -> Vec<(&str, f64)> {
 
 #[test]
 fn the_measured_mix_of_each_published_preset_is_within_a_point_of_its_table() {
-    let listed = WORKLOADS.iter().filter(|preset| preset.name.contains("-after-")).count();
+    let names = PRESETS.into_iter().filter(|preset| preset.name.contains("-after-")).flat_map(Preset::names);
+    let listed = names.count();
     assert_eq!(listed, MIXES.len(), "each preset after a source has its table here");
     for (name, table) in MIXES {
-        let plan = tiny(Preset::named(name).unwrap().plan().unwrap());
+        let plan = tiny(Plan::from_preset(name).unwrap());
         let (steps, _) = run(&Plan { seed: Some(26), ..plan }, &MemoryTarget::new());
         let load = &steps[1].measure.load;
         let found = shares(&load.transactions);
@@ -177,7 +177,7 @@ fn the_measured_mix_of_each_published_preset_is_within_a_point_of_its_table() {
 
 #[test]
 fn a_database_reads_and_writes_as_often_as_published_and_nearly_always_eight_kibibytes() {
-    let plan = Preset::named("database-after-sfs2014").unwrap().plan().unwrap();
+    let plan = Plan::from_preset("database-after-sfs2014").unwrap();
     let mut plan = tiny(plan);
     // Files of the database have at least the size of its largest requests.
     plan.load.as_mut().unwrap().scale = Some(ByteSize(20 << 20).into());
@@ -196,7 +196,7 @@ fn a_database_reads_and_writes_as_often_as_published_and_nearly_always_eight_kib
 
 #[test]
 fn streams_and_accelerators_that_a_link_carries_are_in_the_step_with_their_unit() {
-    let preset = Preset::named("frames-2k-24-after-quantel").unwrap().plan().unwrap();
+    let preset = Plan::from_preset("frames-after-quantel").unwrap();
     let load =
         Load { users: Some(vec![2, 4]), scale: Some(Scale::Share(10_000)), ..preset.load.clone().unwrap() };
     let targets = vec![PlannedTarget { name: "memory".into(), url: "/memory".into() }];
@@ -339,7 +339,7 @@ fn a_split_block_counts_as_several_requests_everywhere_and_is_reported() {
 
 #[test]
 fn films_that_fit_the_link_miss_no_deadline_and_those_that_do_not_are_counted() {
-    let preset = WORKLOADS.iter().find(|preset| preset.name == "media-streaming").unwrap().plan().unwrap();
+    let preset = Plan::from_preset("media-streaming").unwrap();
     let load = Load {
         users: Some(vec![5, 12]),
         warm_up: Some(Duration::from_secs(20)),

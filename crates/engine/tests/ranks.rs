@@ -176,7 +176,7 @@ fn shifted_ranks_read_and_verify_what_their_neighbour_wrote() {
 
 #[test]
 fn users_on_ranks_share_one_window_one_data_set_and_one_histogram() {
-    let load = "[load]\nworkload = 'copy-all-bidirectional'\nusers = [1, 7]\nthink = '2ms'\nwarm_up = '20ms'\n\
+    let load = "[load]\nworkload = 'copy'\nusers = [1, 7]\nthink = '2ms'\nwarm_up = '20ms'\n\
                 measure = '300ms'\nscale = '100KB'\nblock = '1000'\n";
     let (target, each) = memory();
     let steps = complete(on_ranks(3, 0, load, each));
@@ -196,7 +196,7 @@ fn users_on_ranks_share_one_window_one_data_set_and_one_histogram() {
 
 #[test]
 fn an_open_load_starts_as_often_on_several_ranks_as_on_one() {
-    let load = "[load]\nworkload = 'single-read'\nusers = [6]\narrivals = 'constant'\nrates = [100]\n\
+    let load = "[load]\nworkload = 'single'\nusers = [6]\narrivals = 'constant'\nrates = [100]\n\
                 warm_up = '0s'\nmeasure = '2s'\nscale = '100KB'\n";
     let steps = complete(on_ranks(3, 0, load, memory().1));
     let measure = &steps[0].measure;

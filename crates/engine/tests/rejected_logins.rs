@@ -47,7 +47,7 @@ impl Target for Crowded {
 /// Forty users with a think time, of whom the server accepts some; the engine itself has the first session.
 fn measure(accepted_users: u32, think: &str) -> Measure {
     let plan = format!(
-        "seed = '5'\n[[target]]\nurl = '/memory'\n[load]\nworkload = 'single-write'\nblock = '4KiB'\nscale = '64KiB'\n\
+        "seed = '5'\n[[target]]\nurl = '/memory'\n[load]\nworkload = 'single:operation=write'\nblock = '4KiB'\nscale = '64KiB'\n\
          users = [40]\nthink = '{think}'\nwarm_up = '0s'\nmeasure = '200ms'\n"
     );
     let clock = Clock::virtual_at(0);

@@ -44,7 +44,7 @@ impl<T: Target> Target for Counting<T> {
 /// Reads of one file without pauses, by users who share sessions.
 fn reads(users: u32, per_session: u32) -> String {
     format!(
-        "seed = '4'\nverify = 'full'\n[[target]]\nurl = '/memory'\n[load]\nworkload = 'single-read'\nusers = [{users}]\n\
+        "seed = '4'\nverify = 'full'\n[[target]]\nurl = '/memory'\n[load]\nworkload = 'single'\nusers = [{users}]\n\
          users_per_session = {per_session}\nthink = '0s'\nscale = '256KiB'\nblock = '4KiB'\nwarm_up = '0s'\nmeasure = '2s'\n"
     )
 }

@@ -22,7 +22,7 @@ mod values;
 mod workload;
 
 pub use plan::{Depth, Io500, Load, MetadataAxes, Plan, PlannedTarget, Sweep, Verify};
-pub use preset::{Preset, WORKLOADS};
+pub use preset::{PRESETS, Preset};
 pub use resolved::{
     Bounds, CacheProbePlan, Cell, DirectoryKey, FileParts, Grid, MAX_WALL, MetadataWork, RecordWork,
     ResolvedPlan, SkippedCells, SlowestTarget, StepOrder, StepPlan, TransactionWork, Work,

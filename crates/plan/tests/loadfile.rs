@@ -185,7 +185,7 @@ fn a_file_that_is_no_loadfile_says_so_without_a_thousand_lines() {
 
 #[test]
 fn the_preset_has_the_published_counts_one_in_a_thousand() {
-    let preset = sharebench_plan::Preset::named("dbench").unwrap().plan().unwrap();
+    let preset = Plan::from_preset("dbench").unwrap();
     let file = loadfile(preset.workload.unwrap().script.as_deref().unwrap());
     let published = [
         ("ReadX", 124_199),

@@ -219,7 +219,7 @@ const SPOILT: [(&str, &str, &str); 48] = [
         "think = 'gamma 1s'",
         "line 7: load.think: 'gamma' is no law of think times; known are constant, exp",
     ),
-    ("users = [1]", "workload = 'yours'", "line 4: load.workload: 'yours' is no workload"),
+    ("users = [1]", "workload = 'yours'", "line 4: load.workload: 'yours' is no preset"),
     ("users = [1]", "find_knee = true", "load.slo: a knee needs an objective\n    hint: such as slo"),
     (
         "users = [1]",
@@ -382,7 +382,7 @@ fn impossible_searches_are_rejected() {
 #[test]
 fn users_who_come_and_go_and_ramps_say_what_does_not_fit() {
     let with = |load: &str| {
-        let text = format!("[[target]]\nurl = '/tmp'\n[load]\nworkload = 'single-read'\n{load}\n");
+        let text = format!("[[target]]\nurl = '/tmp'\n[load]\nworkload = 'single'\n{load}\n");
         let parsed = Plan::parse(&text).and_then(|plan| plan.resolve());
         parsed.map(|plan| plan.typed.to_toml()).map_err(|mistakes| mistakes.to_string())
     };

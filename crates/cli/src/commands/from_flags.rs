@@ -1,10 +1,14 @@
 //! From options to a plan: the same plan that a file with these values contains.
 
+use std::path::Path;
+
 use sharebench_plan::{Mistakes, Plan, ResolvedPlan, TypedTarget, Values};
 
 use crate::exit::Failure;
+use crate::files;
 use crate::flags::plan_flags::PlanFlags;
 use crate::run::environment::new_seed;
+use crate::run::loadfile;
 
 /// The values of a list that may contain ranges.
 pub fn flat<T: Copy>(list: Option<&[Values<T>]>) -> Option<Vec<T>> {
@@ -37,6 +41,18 @@ fn reject_one_name_twice(targets: &[TypedTarget]) -> Result<(), Failure> {
         }
         None => Ok(()),
     }
+}
+
+/// The plan of a preset, or of a file in the same format, which `flag` names.
+pub fn preset_or_file(flag: &str, name: &str) -> Result<Plan, Failure> {
+    let wrong = |message: String| Failure::usage(format!("{flag} {name}: {message}"));
+    let preset = Plan::from_preset(name);
+    if preset.is_ok() || !(name.contains(['/', '.']) || Path::new(name).exists()) {
+        return preset.map_err(wrong);
+    }
+    let text = files::read_text(name).map_err(|error| wrong(error.to_string()))?;
+    let plan = Plan::parse(&text).map_err(|mistakes| wrong(mistakes.to_string()))?;
+    loadfile::read_into(Plan { title: Some(name.to_owned()), ..plan }, Path::new(name))
 }
 
 /// Resolves a plan. Mistakes name the option instead of the key of the plan.

@@ -227,7 +227,7 @@ fn workload_name(path: &Path) -> String {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let name: String =
         stem.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).take(64).collect();
-    let is_preset = sharebench_plan::Preset::named(&name).is_some();
+    let is_preset = sharebench_plan::Plan::from_preset(&name).is_ok();
     if name.is_empty() || name.starts_with('.') || is_preset { USUAL_NAME.to_owned() } else { name }
 }
 

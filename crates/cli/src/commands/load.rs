@@ -1,17 +1,13 @@
 //! `sharebench load`: steps of virtual users, from options, a preset or a workload file.
 
-use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
 use sharebench_model::units::{ByteSize, parse_duration};
-use sharebench_plan::{
-    Arrivals, Load, Plan, Preset, ResolvedPlan, Scale, Slo, Think, TypedTarget, Values, WORKLOADS,
-};
+use sharebench_plan::{Arrivals, Load, Plan, ResolvedPlan, Scale, Slo, Think, TypedTarget, Values};
 
-use crate::commands::from_flags::{base, flat, resolve};
+use crate::commands::from_flags::{base, flat, preset_or_file, resolve};
 use crate::exit::Failure;
-use crate::files;
 use crate::flags::heading;
 use crate::flags::plan_flags::PlanFlags;
 use crate::flags::ranks::RankWeightFlags;
@@ -21,16 +17,16 @@ use crate::run::replay_pace::ReplayPace;
 
 /// Examples of `load --help`.
 pub const LOAD_HELP: &str = "Examples:
-  sharebench load smb://alice@nas/share --users 5,10,20 --think 1s --workload copy-all-bidirectional
+  sharebench load smb://alice@nas/share --users 5,10,20 --think 1s --workload copy
   sharebench load smb://alice@nas/share --preset office
   sharebench load smb://alice@nas/share nfs://nas/export --preset office --users 5,10,20 --repetitions 6
-  sharebench load smb://alice@nas/share --preset copy-all-bidirectional --until-stress
+  sharebench load smb://alice@nas/share --preset copy:files=binary,direction=to-server --until-stress
   sharebench load smb://alice@nas/share --loadfile /usr/share/dbench/client.txt --users 1,10,50
   sharebench load nfs://nas/export --loadfile mine.load --pace x2 --users 1
-  sharebench load smb://alice@nas/share --workload single-read --find-knee --slo 'p95<20ms,errors<0.1%'
+  sharebench load smb://alice@nas/share --workload single --find-knee --slo 'p95<20ms,errors<0.1%'
 
-A preset is a workload with steps, think times and windows; `sharebench presets` lists them. Other options replace
-its values one by one. docs/loads.md explains how to write a workload.";
+A preset is a workload with steps, think times and windows; `sharebench presets` lists them with their parameters.
+Other options replace its values one by one. docs/loads.md explains how to write a workload.";
 
 #[derive(Debug, Args)]
 pub struct LoadArgs {
@@ -52,11 +48,11 @@ pub struct LoadArgs {
 #[command(next_help_heading = heading::WORKLOAD)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct LoadFlags {
-    /// Use the workload, steps, think times and windows of a preset, or of a file with [load] and [workload]. Other options
-    /// replace its values.
+    /// Use the workload, steps, think times and windows of a preset, or of a file with [load] and [workload]. A preset may have
+    /// parameters: NAME:PARAMETER=VALUE,... Other options replace its values.
     #[arg(long, value_name = "NAME|FILE.toml", conflicts_with = "workload")]
     pub preset: Option<String>,
-    /// Use only the workload of the preset NAME.
+    /// Use only the workload of the preset NAME, which may have parameters.
     #[arg(long, value_name = "NAME")]
     pub workload: Option<String>,
     /// Replay a loadfile of dbench (client.txt). Each user repeats its operations in a directory of its own, at the times
@@ -101,7 +97,7 @@ pub struct LoadFlags {
     /// the preset, such as 1% [default: as in the preset].
     #[arg(long, value_name = "SIZE|PERCENT")]
     pub scale: Option<Scale>,
-    /// Bytes per operation where the workload does not define them [default: 100KB; single-read and single-write: 4KiB].
+    /// Bytes per operation where the workload does not define them [default: 100KB; single: 4KiB].
     #[arg(long, value_name = "SIZE")]
     pub block: Option<ByteSize>,
     /// Keep the shared data set on the target, and reuse it if it is unchanged.
@@ -133,10 +129,20 @@ pub struct LoadFlags {
 pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
     let flags = &args.load;
     let mut preset = match (&flags.preset, &flags.loadfile) {
-        (Some(name), _) => preset(name)?,
+        (Some(name), _) => preset_or_file("--preset", name)?,
         (None, Some(path)) => Plan { workload: Some(loadfile::workload(path)?), ..Plan::default() },
         (None, None) => Plan::default(),
     };
+    if !preset.targets.is_empty()
+        || preset.sweep.is_some()
+        || preset.depth.is_some()
+        || preset.io500.is_some()
+    {
+        let name = flags.preset.as_deref().unwrap_or_default();
+        return Err(Failure::usage(format!(
+            "--preset {name}: a preset contains only [load] and [workload]; use `sharebench run` for a whole plan"
+        )));
+    }
     let usual = preset.load.take().unwrap_or_default();
     let pace = flags.pace.zip(preset.workload.as_mut()).map(|(pace, workload)| pace.apply(workload));
     let open = matches!(flags.arrivals, Some(Arrivals::Constant | Arrivals::Poisson | Arrivals::Visits));
@@ -162,7 +168,7 @@ pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
         keep_data: flags.keep_data.then_some(true).or(usual.keep_data),
         keep_users: flags.keep_users.then_some(true).or(usual.keep_users),
     };
-    let title = flags.preset.as_deref().or(flags.loadfile.as_deref()).unwrap_or("load");
+    let title = preset.title.as_deref().or(flags.loadfile.as_deref()).unwrap_or("load");
     resolve(&Plan {
         repetitions: flags.repetitions.or(preset.repetitions),
         load: Some(load),
@@ -170,27 +176,4 @@ pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
         lines: preset.lines,
         ..base(title, &args.targets, &args.plan)?
     })
-}
-
-/// Reads a preset by name, or from a file in the same format.
-fn preset(name: &str) -> Result<Plan, Failure> {
-    if let Some(preset) = Preset::named(name) {
-        return Ok(preset.plan()?);
-    }
-    if !name.contains(['/', '.']) {
-        let known = WORKLOADS.map(|preset| preset.name).join(", ");
-        return Err(Failure::usage(format!(
-            "--preset {name}: no such preset; use one of {known}, or a FILE.toml"
-        )));
-    }
-    let text = files::read_text(name).map_err(|error| Failure::usage(format!("--preset {name}: {error}")))?;
-    let plan =
-        Plan::parse(&text).map_err(|mistakes| Failure::usage(format!("--preset {name}: {mistakes}")))?;
-    let plan = loadfile::read_into(plan, Path::new(name))?;
-    if !plan.targets.is_empty() || plan.sweep.is_some() || plan.depth.is_some() || plan.io500.is_some() {
-        return Err(Failure::usage(format!(
-            "--preset {name}: a preset contains only [load] and [workload]; use `sharebench run` for a whole plan"
-        )));
-    }
-    Ok(plan)
 }

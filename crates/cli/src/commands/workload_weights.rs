@@ -2,21 +2,15 @@
 
 use sharebench_analysis::{Weight, Weights};
 use sharebench_plan::{
-    Operation, Plan, PlannedTarget, Preset, RequestPattern, Sizes, Times, Transaction, Work, Workload,
+    Operation, Plan, PlannedTarget, RequestPattern, Sizes, Times, Transaction, Work, Workload,
 };
 
+use crate::commands::from_flags::preset_or_file;
 use crate::exit::Failure;
-use crate::files;
 
 /// The weights of a file or a preset.
 pub fn weights(name: &str) -> Result<Weights, Failure> {
-    let plan = if let Some(preset) = Preset::named(name) {
-        preset.plan()?
-    } else {
-        let text =
-            files::read_text(name).map_err(|error| Failure::usage(format!("--weights {name}: {error}")))?;
-        Plan::parse(&text).map_err(|mistakes| Failure::usage(format!("--weights {name}: {mistakes}")))?
-    };
+    let plan = preset_or_file("--weights", name)?;
     let target = PlannedTarget { name: "any".into(), url: "null://".into() };
     let plan = Plan {
         targets: vec![target],
@@ -98,7 +92,7 @@ mod tests {
 
     #[test]
     fn weights_of_a_preset_sum_to_its_bytes() {
-        let weights = weights("copy-all-bidirectional").unwrap();
+        let weights = weights("copy").unwrap();
         let sum = |write: bool| -> f64 {
             weights.parts.iter().filter(|part| part.write == write).map(|part| part.bytes).sum()
         };

@@ -31,7 +31,7 @@ const TERMINALS: [(usize, usize); 2] = [(80, 24), (120, 40)];
 
 const SWEEP: &str = "sharebench sweep smb://alice@nas/share nfs://nas/export --file-sizes 1MiB,16MiB --record-sizes \
                      4KiB,64KiB --tests write,read,random-read --repetitions 6 --seed 42";
-const LOAD: &str = "sharebench load smb://alice@nas/share --workload copy-all-bidirectional --users 5,10,20,40 --think \
+const LOAD: &str = "sharebench load smb://alice@nas/share --workload copy --users 5,10,20,40 --think \
                     100ms --measure 10s --seed 42";
 const NIGHTLY: &str = "sharebench sweep smb://alice@nas/share --file-sizes 16MiB --record-sizes 4KiB,64KiB --tests \
                        write,read --repetitions 10 --seed 42 --title nightly";

@@ -141,7 +141,7 @@ pub(crate) fn streaming(sample: Duration, depth: u32) -> Result<Plan, ProveError
 
 /// Returns a plan of single reads of 4 KiB in a file of 64 KiB; `pace` contains the other lines of the load.
 pub(crate) fn single_reads(pace: &str) -> Result<Plan, ProveError> {
-    Ok(Plan::parse(&format!("[load]\nworkload = 'single-read'\nblock = '4KiB'\nscale = '64KiB'\n{pace}"))?)
+    Ok(Plan::parse(&format!("[load]\nworkload = 'single'\nblock = '4KiB'\nscale = '64KiB'\n{pace}"))?)
 }
 
 /// Runs a plan on the targets and returns the steps in order.

@@ -24,7 +24,7 @@ pub(super) fn censored_users(conditions: Conditions) -> Result<Attempt, ProveErr
     // The timeout is longer than the step, so that the lost users are still waiting at its end.
     let plan = || {
         Plan::parse(&format!(
-            "timeout = '3s'\n[load]\nworkload = 'copy-all-from-server'\nusers = [{USERS}]\nthink = '20ms'\n\
+            "timeout = '3s'\n[load]\nworkload = 'copy:direction=from-server'\nusers = [{USERS}]\nthink = '20ms'\n\
              warm_up = '200ms'\nmeasure = '1500ms'\nscale = '100KB'\nblock = '10KB'"
         ))
     };

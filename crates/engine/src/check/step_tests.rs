@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sharebench_model::{Histogram, IoBytes, WireCount};
-use sharebench_plan::{Preset, RecordWork, Test, Think};
+use sharebench_plan::{RecordWork, Test, Think, Workload};
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn records(depth: u32) -> Work {
 
 fn users(users: u32) -> Work {
     let pace = Pace::Closed(Think::Constant(Duration::from_millis(20)));
-    let workload = Preset::named("copy-all-bidirectional").unwrap().workload(100_000, 1000).unwrap().into();
+    let workload = Workload::from_preset("copy", 100_000, 1000).unwrap().into();
     let warm_up = Duration::ZERO;
     let measure = Duration::from_secs(10);
     Work::Transactions(TransactionWork {

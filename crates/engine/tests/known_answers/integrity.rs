@@ -9,14 +9,14 @@ use sharebench_target::{Fault, FaultyTarget, MemoryTarget};
 use crate::lab::{millis, report_figure, steps, verdict};
 
 const PLAN: &str = "seed = 18\nverify = 'stamps'\n[[target]]\nurl = '/simulated'\n[load]\nusers = [6]\n\
-    workload = 'single-read'\nblock = '4KiB'\nscale = '4MiB'\nthink = '1ms'\nwarm_up = '0s'\nmeasure = '3s'\n";
+    workload = 'single'\nblock = '4KiB'\nscale = '4MiB'\nthink = '1ms'\nwarm_up = '0s'\nmeasure = '3s'\n";
 
 #[test]
 fn single_operations_are_one_request_each_and_leave_no_files() {
     for (workload, more) in [
-        ("single-read", "users = [4]\nthink = 'exp 2ms'"),
-        ("single-write", "users = [4]\nthink = '0ms'"),
-        ("single-write", "arrivals = 'constant'\nrates = [300]\nusers = [1000]"),
+        ("single", "users = [4]\nthink = 'exp 2ms'"),
+        ("single:operation=write", "users = [4]\nthink = '0ms'"),
+        ("single:operation=write", "arrivals = 'constant'\nrates = [300]\nusers = [1000]"),
     ] {
         let clock = Clock::virtual_at(0);
         let memory = MemoryTarget::new();

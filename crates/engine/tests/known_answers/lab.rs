@@ -44,7 +44,7 @@ pub fn steps(plan: &str, target: impl Target + 'static, clock: &Clock) -> Vec<St
 pub fn load_plan(seed: u64, pace: &str) -> String {
     format!(
         "seed = {seed}\nverify = 'off'\ntimeout = '1000s'\n[[target]]\nurl = '/simulated'\n[load]\n\
-         workload = 'single-read'\nblock = 512\nscale = '8KiB'\n{pace}\n"
+         workload = 'single'\nblock = 512\nscale = '8KiB'\n{pace}\n"
     )
 }
 

@@ -15,7 +15,7 @@ const STEP: f64 = 10.0;
 
 fn search(slo: &str, measure: &str) -> Vec<StepResult> {
     let plan = format!(
-        "seed = 5\nverify = 'off'\ntimeout = '1000s'\n[[target]]\nurl = '/simulated'\n[load]\nworkload = 'single-read'\n\
+        "seed = 5\nverify = 'off'\ntimeout = '1000s'\n[[target]]\nurl = '/simulated'\n[load]\nworkload = 'single'\n\
          block = 512\nscale = '8KiB'\nusers = [1, 2, 4]\nfind_knee = true\nslo = '{slo}'\nwarm_up = '1s'\nmeasure = '{measure}'\n"
     );
     let clock = Clock::virtual_at(0);
@@ -66,7 +66,7 @@ fn users_at_a_pace_are_carried_or_overload_the_server() {
 fn repeated(load: &str) -> Vec<Vec<(u64, f64)>> {
     let plan = format!(
         "seed = 5\nrepetitions = 3\nverify = 'off'\ntimeout = '1000s'\n[[target]]\nurl = '/simulated'\n[load]\n\
-         workload = 'single-read'\nblock = 512\nscale = '8KiB'\nwarm_up = '1s'\nmeasure = '10s'\nthink = 'exp 20ms'\n{load}\n"
+         workload = 'single'\nblock = 512\nscale = '8KiB'\nwarm_up = '1s'\nmeasure = '10s'\nthink = 'exp 20ms'\n{load}\n"
     );
     let clock = Clock::virtual_at(0);
     let device = Device::new(8).service_center(1, Service::Exponential(millis(2)));

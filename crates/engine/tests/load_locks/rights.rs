@@ -5,7 +5,7 @@ use std::time::Duration;
 use sharebench_engine::Clock;
 use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_model::{ErrorClass, LoadDetail, RunOutcome};
-use sharebench_plan::Preset;
+use sharebench_plan::Plan;
 use sharebench_target::MemoryTarget;
 
 use crate::{USERS, count, execute, execute_at, failing, plan};
@@ -60,7 +60,8 @@ fn a_transaction_that_fails_while_it_holds_a_right_gives_it_back() {
 fn a_user_in_its_pause_gives_its_right_back_at_once() {
     let clock = Clock::virtual_at(0);
     let device = Device::new(1).service_center(64, Service::Fixed(Duration::from_micros(100)));
-    let (_, workload) = Preset::named("lease-handover").unwrap().text.split_once("[workload]").unwrap();
+    let preset = Plan::from_preset("leases:case=handover").unwrap().to_toml();
+    let (_, workload) = preset.split_once("[workload]").unwrap();
     let text = format!(
         "seed = 7\n[[target]]\nurl = '/a'\n[load]\nworkload = 'lease-handover'\nusers = [{USERS}]\nthink = 'exp 2ms'\n\
          warm_up = '1s'\nmeasure = '20s'\n[workload]{workload}"

@@ -7,23 +7,23 @@ use sharebench_model::units::ByteSize;
 use sharebench_model::{Coordinates, Value, axis};
 
 use super::{KIB, Resolver};
-use crate::plan::Load;
-use crate::preset::{Preset, WORKLOADS};
+use crate::plan::{Load, Plan};
+use crate::preset::PRESETS;
 use crate::resolved::{Cell, TransactionWork, Work};
 use crate::values::{Arrivals, MAX_FILE, MAX_RECORD, Pace, Scale, Search, Think, nearest};
-use crate::workload::{Loadfile, LockRange, Operation, Transaction, Workload};
+use crate::workload::{Loadfile, LockRange, Operation, Transaction, TypedWorkload, Workload};
 
 /// Most starts per second of an open load: beyond it the schedule itself would be what is measured.
 const MAX_RATE: u64 = 1_000_000;
+/// Name of a workload of the plan that states none.
+const UNNAMED: &str = "workload";
 const HOUR: Duration = Duration::from_secs(3600);
 
 impl Resolver<'_> {
     /// Cells of users, or of users x rates where transactions arrive by a schedule; and the search that adds further steps.
     pub(super) fn load_cells(&mut self, load: Load) -> (Vec<Cell>, Option<Search>) {
-        let own = self.plan.workload.as_ref();
-        let own_name = own.map(|own| own.name.clone().unwrap_or_else(|| "workload".into()));
-        let name = load.workload.clone().or(own_name).unwrap_or_else(|| WORKLOADS[0].name.into());
-        let usual = self.usual(&name);
+        let (typed, usual) = self.typed_workload(load.workload.as_deref()).unzip();
+        let usual = usual.unwrap_or_default();
         let arrivals = load.arrivals.unwrap_or_default();
         let users = load.users.clone().unwrap_or_else(|| match (arrivals, load.find_knee == Some(true)) {
             (Arrivals::Closed, true) => vec![1, 2, 4, 8, 16, 32],
@@ -44,7 +44,7 @@ impl Resolver<'_> {
         self.duration_within("load.measure", measure, Duration::from_millis(100), 24 * HOUR);
         self.check_max_extensions(max_extensions, measure);
         let ramp = self.ramp(&load, arrivals, warm_up);
-        let workload = self.workload(&name, scale, block);
+        let workload = typed.as_ref().and_then(|typed| self.workload(typed, scale, block));
         let loadfile = workload.as_ref().and_then(|workload| workload.loadfile.clone());
         let paces = self.paces(&load, arrivals, loadfile.as_deref());
         let most_users = users.iter().max().copied().unwrap_or(1);
@@ -53,7 +53,7 @@ impl Resolver<'_> {
         let search = self.search(&load, arrivals, &users);
         self.check_kept_users(&load, arrivals);
         self.typed.load = Some(Load {
-            workload: Some(name),
+            workload: typed.map(|typed| typed.name.unwrap_or_else(|| UNNAMED.into())),
             users: Some(users.clone()),
             arrivals: Some(arrivals),
             rates: load.rates,
@@ -91,13 +91,26 @@ impl Resolver<'_> {
         (cells.map(cell).collect(), search)
     }
 
-    /// Default scale and block of the preset with that name; none where the plan defines its own workload.
-    fn usual(&self, name: &str) -> Load {
-        if self.plan.workload.is_some() {
-            return Load::default();
+    /// The workload of that name with its usual scale and block: that of the plan, which has no usual ones, or of a preset.
+    fn typed_workload(&mut self, name: Option<&str>) -> Option<(TypedWorkload, Load)> {
+        let own = self.plan.workload.as_ref();
+        let own_name = own.map(|own| own.name.as_deref().unwrap_or(UNNAMED));
+        let name = name.or(own_name).unwrap_or(PRESETS[0].name);
+        if let Some(own) = own.filter(|_| own_name == Some(name)) {
+            return Some((own.clone(), Load::default()));
         }
-        let plan = Preset::named(name).and_then(|preset| preset.plan().ok());
-        plan.and_then(|plan| plan.load).unwrap_or_default()
+        match Plan::from_preset(name) {
+            Ok(plan) => {
+                let usual = plan.load.filter(|_| own.is_none()).unwrap_or_default();
+                plan.workload.map(|workload| (workload, usual))
+            }
+            Err(problem) => {
+                let near = own_name.and_then(|own| nearest(name, &[own]));
+                let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'?"));
+                self.blame("load.workload", &problem, &hint);
+                None
+            }
+        }
     }
 
     /// How many users share a session.
@@ -300,25 +313,9 @@ impl Resolver<'_> {
         rates.iter().map(|&rate| Pace::Open { poisson: arrivals == Arrivals::Poisson, rate }).collect()
     }
 
-    fn workload(&mut self, name: &str, scale: Option<Scale>, block: ByteSize) -> Option<Workload> {
-        let own = self.plan.workload.as_ref();
-        let own_name = own.map(|own| own.name.as_deref().unwrap_or("workload"));
-        let typed = if own_name == Some(name) {
-            own.cloned()
-        } else {
-            Preset::named(name).and_then(|preset| preset.plan().ok()).and_then(|plan| plan.workload)
-        };
-        let Some(typed) = typed else {
-            let known: Vec<&str> = own_name.into_iter().chain(WORKLOADS.map(|preset| preset.name)).collect();
-            let hint = nearest(name, &known).map_or_else(
-                || format!("known are {}", known.join(", ")),
-                |near| format!("did you mean '{near}'?"),
-            );
-            self.blame("load.workload", &format!("'{name}' is no workload"), &hint);
-            return None;
-        };
+    fn workload(&mut self, typed: &TypedWorkload, scale: Option<Scale>, block: ByteSize) -> Option<Workload> {
         let block = block.0.min(MAX_RECORD) as u32;
-        match Workload::resolved(&typed, scale, block, self.typed.seed.unwrap_or(0)) {
+        match Workload::resolved(typed, scale, block, self.typed.seed.unwrap_or(0)) {
             Ok(workload) => self.fitting(workload),
             Err(wrong) => {
                 for (field, problem, hint) in wrong {

@@ -13,6 +13,11 @@ use crate::values::{Mistake, Mistakes, Policies, TypedTarget, nearest, target_ur
 impl Plan {
     /// Reads a plan; all mistakes at once. Values are checked against each other by [`Plan::resolve`].
     pub fn parse(text: &str) -> Result<Self, Mistakes> {
+        Self::from_table(text, &Self::parse_table(text)?)
+    }
+
+    /// The text as TOML.
+    pub(crate) fn parse_table(text: &str) -> Result<DeTable<'_>, Mistakes> {
         let table = DeTable::parse(text).map_err(|error| {
             let line = error.span().map(|span| line_of(text, span.start));
             let problem = error.message().to_owned();
@@ -23,8 +28,13 @@ impl Plan {
                 hint: "the file is not valid TOML".into(),
             }])
         })?;
+        Ok(table.into_inner())
+    }
+
+    /// Reads a plan from the TOML of `text`, to which its mistakes refer.
+    pub(crate) fn from_table(text: &str, table: &DeTable<'_>) -> Result<Self, Mistakes> {
         let mut reader = Reader { text, plan: Self::default(), mistakes: Mistakes::default() };
-        reader.top(table.get_ref());
+        reader.top(table);
         if reader.mistakes.0.is_empty() { Ok(reader.plan) } else { Err(reader.mistakes) }
     }
 }
@@ -341,7 +351,7 @@ mod tests {
 
     #[test]
     fn an_open_load_has_a_step_for_each_number_of_users_and_each_rate() {
-        let text = "[[target]]\nurl = '/tmp'\n[load]\nworkload = 'single-read'\narrivals = 'poisson'\nusers = [8, 16]\nrates = [100, 500]\n";
+        let text = "[[target]]\nurl = '/tmp'\n[load]\nworkload = 'single'\narrivals = 'poisson'\nusers = [8, 16]\nrates = [100, 500]\n";
         let resolved = Plan::parse(text).unwrap().resolve().unwrap();
         let cells: Vec<String> = resolved.loads.iter().map(|load| load.0.to_string()).collect();
         assert_eq!(cells.len(), 4);
@@ -372,7 +382,7 @@ mod tests {
                 "measure = '10s'\nmax_extensions = 1",
                 "load.max_extensions: the longest window is 20s, and 30s are needed",
             ),
-            ("workload = 'single-read'\nscale = '8KiB'\nblock = '64KiB'", "64KiB is larger than the file"),
+            ("workload = 'single'\nscale = '8KiB'\nblock = '64KiB'", "64KiB is larger than the file"),
             ("keep_users = 'yes'", "line 4: load.keep_users"),
             (
                 "keep_users = true\narrivals = 'poisson'\nrates = [5]",
