@@ -6,7 +6,7 @@
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use sharebench_client_core::OpenFileTable;
-use sharebench_model::{MetaOp, MetaYield, OpError};
+use sharebench_model::{MetaYield, OpError, ServerSideOp};
 
 use super::sys;
 
@@ -16,11 +16,11 @@ const MAX_COPY: u64 = 0x7fff_f000;
 /// Performs one of these operations.
 pub(crate) fn perform(
     files: &OpenFileTable<OwnedFd>,
-    op: &MetaOp,
+    op: &ServerSideOp,
     requests: &mut u32,
 ) -> Result<MetaYield, OpError> {
     match *op {
-        MetaOp::CopyRange { from, to, offset, bytes } => {
+        ServerSideOp::CopyRange { from, to, offset, bytes } => {
             let from = files.get(from)?.as_raw_fd();
             let to = files.get(to)?.as_raw_fd();
             *requests += 1;
@@ -29,19 +29,21 @@ pub(crate) fn perform(
             Ok(MetaYield::Bytes(copied as u64))
         }
         // The whole file: its length is the range.
-        MetaOp::CloneRange { from, to, .. } => {
+        ServerSideOp::CloneRange { from, to, .. } => {
             let from = files.get(from)?.as_raw_fd();
             let to = files.get(to)?.as_raw_fd();
             *requests += 1;
             sys::clone_file(from, to).map_err(|errno| errno.at("ioctl FICLONE"))?;
             Ok(MetaYield::Done)
         }
-        MetaOp::PunchHole { file, offset, bytes } => {
+        ServerSideOp::PunchHole { file, offset, bytes } => {
             let fd = files.get(file)?.as_raw_fd();
             *requests += 1;
             sys::punch_hole(fd, offset, bytes).map_err(|errno| errno.at("fallocate"))?;
             Ok(MetaYield::Done)
         }
-        _ => Err(OpError::no_ranges("a read of this system", op)),
+        ServerSideOp::ReadSparse { .. } => Err(OpError::unsupported(
+            "a read of this system has no request that reads holes without their zeros",
+        )),
     }
 }

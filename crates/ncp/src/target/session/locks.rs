@@ -74,7 +74,8 @@ impl NcpSession {
     /// Opens a file with both deny bits. The connections of a session would deny it to each other.
     pub(crate) async fn open_denying(&mut self, path: &str) -> Result<MetaYield, OpError> {
         if self.connections.len() > 1 {
-            return Err(OpError::no_share_modes("NCP over several connections"));
+            let detail = "NCP over several connections has no open that denies a file to others";
+            return Err(OpError::unsupported(detail));
         }
         let path = self.path(path)?;
         let denied = access::DENY_READ | access::DENY_WRITE;

@@ -1,8 +1,10 @@
 //! Operations on names; each uses the shortest possible sequence of calls.
 
 use sharebench_model::{
-    ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
+    ClientCacheOp, ErrorClass, FileRef, IoPolicy, LockOp, MetaOp, MetaYield, OpError, OpStep, OpenHow,
+    SemaphoreOp, ServerSideOp, Space, Stat,
 };
+use sharebench_target::{Lacks, Operations};
 
 use crate::client::{Access, Client, ClientError, EntryInfo, LockRange, Modification, Path};
 use crate::target::policy::check_policy;
@@ -12,9 +14,12 @@ use crate::target::transport::SocketTransport;
 use crate::wire::dos::access;
 use crate::wire::{Completion, DosTime};
 
-impl NcpSession {
-    pub(crate) async fn perform(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
-        self.write_back_caches().await;
+impl Operations for NcpSession {
+    fn lacks(&self) -> Lacks {
+        Lacks { rights: "NCP has no leases", ..Lacks::of("NCP") }
+    }
+
+    async fn perform_basic(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
         match op {
             MetaOp::Open { path, how, policy } => self.open(path, *how, *policy).await,
             MetaOp::Close { file } => self.close_file(*file).await,
@@ -49,45 +54,55 @@ impl NcpSession {
                 let space = self.call_client(async |client| client.volume_space(&volume).await).await?;
                 Ok(MetaYield::Space(Space { total: space.total, available: space.free }))
             }
-            MetaOp::DropCache { file } if self.cache.is_some() => {
-                self.files.get(*file)?;
-                self.drop_cache(*file).await.map(|()| MetaYield::Done)
-            }
-            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => Err(OpError::no_client_cache()),
-            MetaOp::Map { .. } => Err(OpError::cannot_map()),
-            MetaOp::CopyRange { from, to, offset, bytes } => {
-                self.copy_range(*from, *to, *offset, *bytes).await.map(MetaYield::Bytes)
-            }
-            MetaOp::CloneRange { .. } | MetaOp::PunchHole { .. } | MetaOp::ReadSparse { .. } => {
-                Err(OpError::no_ranges("NCP", op))
-            }
-            MetaOp::Lock { file, offset: start, bytes: length, wait } => {
+        }
+    }
+
+    async fn perform_lock(&mut self, op: &LockOp) -> Result<MetaYield, OpError> {
+        match op {
+            LockOp::Lock { file, offset: start, bytes: length, wait } => {
                 self.lock(*file, LockRange { start: *start, length: *length }, *wait).await
             }
-            MetaOp::Unlock { file, offset: start, bytes: length } => {
+            LockOp::Unlock { file, offset: start, bytes: length } => {
                 self.unlock(*file, LockRange { start: *start, length: *length }).await
             }
-            MetaOp::OpenDenying { path } => self.open_denying(path).await,
-            MetaOp::OpenSemaphore { name } => self.open_semaphore(name).await,
-            MetaOp::WaitSemaphore => self.wait_on_semaphore().await,
-            MetaOp::SignalSemaphore => {
+            LockOp::OpenDenying { path } => self.open_denying(path).await,
+        }
+    }
+
+    async fn perform_server_side(&mut self, op: &ServerSideOp) -> Result<MetaYield, OpError> {
+        let ServerSideOp::CopyRange { from, to, offset, bytes } = op else {
+            return Err(self.lacks().server_side(op));
+        };
+        self.copy_range(*from, *to, *offset, *bytes).await.map(MetaYield::Bytes)
+    }
+
+    async fn perform_semaphore(&mut self, op: &SemaphoreOp) -> Result<MetaYield, OpError> {
+        match op {
+            SemaphoreOp::Open { name } => self.open_semaphore(name).await,
+            SemaphoreOp::Wait => self.wait_on_semaphore().await,
+            SemaphoreOp::Signal => {
                 let semaphore = self.semaphore.ok_or_else(OpError::no_open_semaphore)?;
                 self.done(async |client| client.signal_semaphore(semaphore).await).await
             }
-            MetaOp::CloseSemaphore => {
+            SemaphoreOp::Close => {
                 let semaphore = self.semaphore.take().ok_or_else(OpError::no_open_semaphore)?;
                 self.done(async |client| client.close_semaphore(semaphore).await).await
-            }
-            MetaOp::OpenLeased { .. }
-            | MetaOp::OpenDelegated { .. }
-            | MetaOp::AwaitRecall { .. }
-            | MetaOp::GiveBack { .. } => Err(OpError::no_rights("NCP has no leases")),
-            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
-                Err(OpError::no_notifications("NCP"))
             }
         }
     }
 
+    async fn perform_client_cache(&mut self, op: &ClientCacheOp) -> Result<MetaYield, OpError> {
+        match op {
+            ClientCacheOp::DropCache { file } if self.cache.is_some() => {
+                self.files.get(*file)?;
+                self.drop_cache(*file).await.map(|()| MetaYield::Done)
+            }
+            _ => Err(self.lacks().client_cache(op)),
+        }
+    }
+}
+
+impl NcpSession {
     /// The path of a name below the target's directory.
     pub(super) fn path(&self, path: &str) -> Result<Path, OpError> {
         let unfit = |detail: String| OpError::new(ErrorClass::Unsupported, OpStep::Path, detail);
@@ -232,7 +247,7 @@ impl NcpSession {
     }
 
     /// Writes all dirty data, so that an operation on names sees it.
-    async fn write_back_caches(&mut self) {
+    pub(crate) async fn write_back_caches(&mut self) {
         let handle = |name: FileRef| Some((name, *self.files.get(name).ok()?.handles.first()?));
         let open: Vec<_> = self.caches.files().into_iter().filter_map(handle).collect();
         if let Some(connection) = self.connections.first_mut() {

@@ -15,7 +15,7 @@ impl Nfs4Session {
     /// server to the client, which this client does not accept.
     pub(crate) async fn open_delegated(&mut self, path: &str) -> Result<MetaYield, OpError> {
         if !self.is_sequenced() {
-            return Err(OpError::no_rights("this client takes no delegations of NFS 4.0"));
+            return Err(OpError::unsupported("this client takes no delegations of NFS 4.0"));
         }
         self.callback_slot.forget_recalls();
         let wish = Wish { how: OpenHow::Read, deny: DENY_NONE, delegation: WANT_READ_DELEGATION };

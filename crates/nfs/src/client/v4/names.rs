@@ -1,8 +1,10 @@
 //! Operations on names and attributes: each is one COMPOUND where the path to its directory is known.
 
 use sharebench_model::{
-    ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
+    CacheRightOp, ErrorClass, FileRef, IoPolicy, LockOp, MetaOp, MetaYield, OpError, OpStep, OpenHow,
+    ServerSideOp, Space, Stat,
 };
+use sharebench_target::{Lacks, Operations};
 
 use crate::client::directory_walk::DirectoryWalk;
 use crate::client::open_files::OpenFile;
@@ -75,8 +77,17 @@ pub(crate) struct OpenedAs {
     pub(crate) delegation: Option<StateId>,
 }
 
-impl Nfs4Session {
-    pub(crate) async fn perform_operation(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+impl Operations for Nfs4Session {
+    fn lacks(&self) -> Lacks {
+        Lacks {
+            rights: "NFS 4 has delegations and no leases of files",
+            notifications: "this client over NFS 4",
+            semaphores: "NFS",
+            ..Lacks::of(if self.minor == 0 { "NFS 4.0" } else { "NFS 4.1" })
+        }
+    }
+
+    async fn perform_basic(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
         match op {
             MetaOp::Open { path, how, policy } => {
                 check_policy(*policy).map_err(|refusal| refusal.at_open())?;
@@ -107,41 +118,56 @@ impl Nfs4Session {
             MetaOp::Link { from, to } => self.link(from, to).await,
             MetaOp::SetModified { path, seconds } => self.set_modified(path, *seconds).await,
             MetaOp::Space => self.space().await,
-            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => Err(OpError::no_client_cache()),
-            MetaOp::Map { .. } => Err(OpError::cannot_map()),
-            MetaOp::CopyRange { .. }
-            | MetaOp::CloneRange { .. }
-            | MetaOp::PunchHole { .. }
-            | MetaOp::ReadSparse { .. } => self.perform_on_range(op).await,
-            MetaOp::Lock { file, offset, bytes, wait } => {
+        }
+    }
+
+    async fn perform_lock(&mut self, op: &LockOp) -> Result<MetaYield, OpError> {
+        match op {
+            LockOp::Lock { file, offset, bytes, wait } => {
                 self.lock(*file, *offset, *bytes, *wait).await.map(|()| MetaYield::Done)
             }
-            MetaOp::Unlock { file, offset, bytes } => {
+            LockOp::Unlock { file, offset, bytes } => {
                 self.unlock(*file, *offset, *bytes).await.map(|()| MetaYield::Done)
             }
-            MetaOp::OpenDenying { path } => {
+            LockOp::OpenDenying { path } => {
                 let wish = Wish { deny: DENY_BOTH, ..Wish::of(OpenHow::ReadWrite) };
                 self.open_with(path, wish, IoPolicy::default()).await
-            }
-            MetaOp::OpenSemaphore { .. }
-            | MetaOp::WaitSemaphore
-            | MetaOp::SignalSemaphore
-            | MetaOp::CloseSemaphore => Err(OpError::no_semaphores("NFS")),
-            MetaOp::OpenLeased { .. } => {
-                Err(OpError::no_rights("NFS 4 has delegations and no leases of files"))
-            }
-            MetaOp::OpenDelegated { path } => self.open_delegated(path).await,
-            MetaOp::AwaitRecall { file } => self.await_recall(*file).await,
-            MetaOp::GiveBack { file } => {
-                let had_one = self.end_delegation_of(*file).await?;
-                had_one.then_some(MetaYield::Done).ok_or_else(OpError::no_right)
-            }
-            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
-                Err(OpError::no_notifications("this client over NFS 4"))
             }
         }
     }
 
+    async fn perform_cache_right(&mut self, op: &CacheRightOp) -> Result<MetaYield, OpError> {
+        match op {
+            CacheRightOp::OpenLeased { .. } => Err(OpError::unsupported(self.lacks().rights)),
+            CacheRightOp::OpenDelegated { path } => self.open_delegated(path).await,
+            CacheRightOp::AwaitRecall { file } => self.await_recall(*file).await,
+            CacheRightOp::GiveBack { file } => {
+                let had_one = self.end_delegation_of(*file).await?;
+                had_one.then_some(MetaYield::Done).ok_or_else(OpError::no_right)
+            }
+        }
+    }
+
+    async fn perform_server_side(&mut self, op: &ServerSideOp) -> Result<MetaYield, OpError> {
+        match *op {
+            _ if self.minor < 2 => Err(self.lacks().server_side(op)),
+            ServerSideOp::CopyRange { from, to, offset, bytes } => {
+                self.copy_range(from, to, offset, bytes).await.map(MetaYield::Bytes)
+            }
+            ServerSideOp::CloneRange { from, to, bytes } => {
+                self.clone_range(from, to, bytes).await.map(|()| MetaYield::Done)
+            }
+            ServerSideOp::PunchHole { file, offset, bytes } => {
+                self.deallocate(file, offset, bytes).await.map(|()| MetaYield::Done)
+            }
+            ServerSideOp::ReadSparse { file, offset, len } => {
+                self.read_sparse(file, offset, len).await.map(MetaYield::Bytes)
+            }
+        }
+    }
+}
+
+impl Nfs4Session {
     /// LOOKUP of a name: its handle and kind.
     pub(crate) async fn lookup(
         &mut self,

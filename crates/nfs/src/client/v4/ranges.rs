@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use sharebench_model::{FileRef, MetaOp, MetaYield, OpError};
+use sharebench_model::{FileRef, OpError};
 
 use crate::client::v4::compound::{Compound, Results};
 use crate::client::v4::recovery::{MAX_RETRY_DELAY, MIN_RETRY_DELAY};
@@ -17,11 +17,6 @@ use crate::v4::list::List;
 use crate::v4::operation::Operation;
 use crate::v4::sparse::{Clone4, Copied, Copy, Offload, OffloadState, Range};
 use crate::v4::status::Nfs4Status;
-
-/// Name of a protocol version without these operations.
-const fn version(minor: u32) -> &'static str {
-    if minor == 0 { "NFS 4.0" } else { "NFS 4.1" }
-}
 
 /// What became of a COPY.
 enum CopyEnd {
@@ -41,27 +36,6 @@ fn ended(offloaded: Offloaded) -> Result<u64, OpError> {
 }
 
 impl Nfs4Session {
-    pub(crate) async fn perform_on_range(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
-        if self.minor < 2 {
-            return Err(OpError::no_ranges(version(self.minor), op));
-        }
-        match op {
-            MetaOp::CopyRange { from, to, offset, bytes } => {
-                self.copy_range(*from, *to, *offset, *bytes).await.map(MetaYield::Bytes)
-            }
-            MetaOp::CloneRange { from, to, bytes } => {
-                self.clone_range(*from, *to, *bytes).await.map(|()| MetaYield::Done)
-            }
-            MetaOp::PunchHole { file, offset, bytes } => {
-                self.deallocate(*file, *offset, *bytes).await.map(|()| MetaYield::Done)
-            }
-            MetaOp::ReadSparse { file, offset, len } => {
-                self.read_sparse(*file, *offset, *len).await.map(MetaYield::Bytes)
-            }
-            _ => Err(OpError::no_ranges("NFS 4.2", op)),
-        }
-    }
-
     /// Performs an operation from the saved to the current handle.
     async fn between<'a>(
         &mut self,
@@ -84,7 +58,7 @@ impl Nfs4Session {
     }
 
     /// COPY of as many bytes as the server copies by one call; returns how many these were.
-    async fn copy_range(
+    pub(crate) async fn copy_range(
         &mut self,
         from: FileRef,
         to: FileRef,
@@ -170,7 +144,12 @@ impl Nfs4Session {
         results.get(Operation::OffloadStatus)
     }
 
-    async fn clone_range(&mut self, from: FileRef, to: FileRef, bytes: u64) -> Result<(), OpError> {
+    pub(crate) async fn clone_range(
+        &mut self,
+        from: FileRef,
+        to: FileRef,
+        bytes: u64,
+    ) -> Result<(), OpError> {
         let files = [self.files.get(from)?.handle, self.files.get(to)?.handle];
         let clone = Clone4 {
             source_state: files[0].state,
@@ -182,7 +161,7 @@ impl Nfs4Session {
         self.between(Operation::Clone, &files, &clone).await?.done(Operation::Clone)
     }
 
-    async fn deallocate(&mut self, file: FileRef, offset: u64, bytes: u64) -> Result<(), OpError> {
+    pub(crate) async fn deallocate(&mut self, file: FileRef, offset: u64, bytes: u64) -> Result<(), OpError> {
         let OpenState { handle, state, .. } = self.files.get(file)?.handle;
         let build = |compound: &mut Compound<'_>, _: Caller| {
             compound
