@@ -11,7 +11,7 @@ use sharebench_model::{
     TargetFacts, TcpReading, WireCount,
 };
 use sharebench_target::{
-    CallReply, Extensions, Idle, LocalBoxFuture, Operations, OverlappingCalls, Probe, Readings, Session,
+    Adapter, CallReply, Extensions, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session,
     SessionSpec, UrlPart, WholeFiles, perform,
 };
 use tokio::net::TcpStream;
@@ -240,7 +240,7 @@ impl<C: Connection> Caller<C> {
 
 /// The operations of a protocol, each one request after another: a [`Caller`] with the protocol's methods.
 pub trait Protocol:
-    DerefMut<Target = Caller<Self::Connection>> + From<Caller<Self::Connection>> + Operations + 'static
+    DerefMut<Target = Caller<Self::Connection>> + From<Caller<Self::Connection>> + Adapter + 'static
 {
     /// The protocol's connections.
     type Connection: Connection;

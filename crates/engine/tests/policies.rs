@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
 use sharebench_model::{
-    ClientCacheOp, DataOp, IoPolicy, MetaReply, MetaYield, Reply, Residency, RunEvent, RunOutcome, SessionOp,
-    Slot, StepError, StepResult, TargetFacts, Verdict, WireCount,
+    DataOp, IoPolicy, MetaReply, MetaYield, Reply, Residency, RunEvent, RunOutcome, SessionOp, Slot,
+    StepError, StepResult, TargetFacts, Verdict, WireCount,
 };
 use sharebench_plan::Plan;
 use sharebench_target::{
@@ -94,8 +94,8 @@ impl Session for PagedSession {
 
     fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
         let result = match op {
-            SessionOp::ClientCache(ClientCacheOp::Residency { .. }) => Ok(MetaYield::Residency(self.seen)),
-            SessionOp::ClientCache(ClientCacheOp::DropCache { .. }) => Ok(MetaYield::Done),
+            SessionOp::Residency { .. } => Ok(MetaYield::Residency(self.seen)),
+            SessionOp::DropCache { .. } => Ok(MetaYield::Done),
             other => return self.inner.call(other),
         };
         self.looks += 1;

@@ -74,7 +74,7 @@ pub use run::{
     Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepError, StepResult, TargetIdentity, USERS_STAY,
 };
 pub use server_evidence::{ProbeTimes, ServerEvidence, WhileProbed};
-pub use session_op::{CacheRightOp, ClientCacheOp, LockOp, SemaphoreOp, ServerSideOp, SessionOp, WatchOp};
+pub use session_op::SessionOp;
 pub use sparse::{Absent, Sparse};
 pub use spreadsheet::{spreadsheet_text, spreadsheet_text_read};
 pub use sweep::{

@@ -242,7 +242,7 @@ impl MetaYield {
         }
     }
 
-    /// The changes in a watched directory; an error if this is not the result of [`WatchOp::AwaitChange`](crate::WatchOp::AwaitChange).
+    /// The changes in a watched directory; an error if this is not the result of [`SessionOp::AwaitChange`](crate::SessionOp::AwaitChange).
     pub fn into_changes(self) -> Result<Vec<NameChange>, OpError> {
         match self {
             Self::Changes(changes) => Ok(changes),

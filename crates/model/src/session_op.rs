@@ -1,74 +1,15 @@
-//! Operations that only some targets have, in groups; and all operations that a session performs one at a time.
+//! All operations that a session performs one at a time.
 
 #[cfg(doc)]
 use crate::{ErrorClass, MetaYield};
 use crate::{FileRef, MetaOp};
 
-/// An operation of a session: one that every target has, or one of a group that only some have. Where a target lacks it, the
-/// result is [`ErrorClass::Unsupported`], with the reason.
+/// An operation of a session: one that every target has, or one that only some have. Where a target lacks it, the result is
+/// [`ErrorClass::Unsupported`], with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionOp {
     /// Every target has it.
     Basic(MetaOp),
-    /// A lock, or an open that denies a file to others.
-    Lock(LockOp),
-    /// A lease, an oplock or a delegation.
-    CacheRight(CacheRightOp),
-    /// A notification of changes in a directory.
-    Watch(WatchOp),
-    /// Work of the server by itself.
-    ServerSide(ServerSideOp),
-    /// A counting semaphore.
-    Semaphore(SemaphoreOp),
-    /// What this machine holds of a file.
-    ClientCache(ClientCacheOp),
-}
-
-impl From<MetaOp> for SessionOp {
-    fn from(op: MetaOp) -> Self {
-        Self::Basic(op)
-    }
-}
-
-impl From<LockOp> for SessionOp {
-    fn from(op: LockOp) -> Self {
-        Self::Lock(op)
-    }
-}
-
-impl From<CacheRightOp> for SessionOp {
-    fn from(op: CacheRightOp) -> Self {
-        Self::CacheRight(op)
-    }
-}
-
-impl From<WatchOp> for SessionOp {
-    fn from(op: WatchOp) -> Self {
-        Self::Watch(op)
-    }
-}
-
-impl From<ServerSideOp> for SessionOp {
-    fn from(op: ServerSideOp) -> Self {
-        Self::ServerSide(op)
-    }
-}
-
-impl From<SemaphoreOp> for SessionOp {
-    fn from(op: SemaphoreOp) -> Self {
-        Self::Semaphore(op)
-    }
-}
-
-impl From<ClientCacheOp> for SessionOp {
-    fn from(op: ClientCacheOp) -> Self {
-        Self::ClientCache(op)
-    }
-}
-
-/// Locks of byte ranges, and of whole files by their open.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LockOp {
     /// Lock a range of an open file exclusively, which no other open file of any session may have locked. A conflicting lock
     /// is [`ErrorClass::Busy`].
     Lock {
@@ -97,14 +38,9 @@ pub enum LockOp {
         /// The file.
         path: String,
     },
-}
-
-/// Rights to cache a file: leases, oplocks and delegations. A session has one at a time, and caches nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CacheRightOp {
     /// Open an existing file for reading and writing, with a request for a lease on everything: what is read, what is written, and
     /// the open itself (SMB), or for a batch oplock where the server has no leases; returns [`MetaYield::OpenedToCache`]. The
-    /// session holds the right until it closes the file or [`Self::GiveBack`] has given the right back.
+    /// session caches nothing, and holds the right of one file at a time until it closes the file or [`Self::GiveBack`] has given the right back.
     OpenLeased {
         /// The file.
         path: String,
@@ -126,11 +62,6 @@ pub enum CacheRightOp {
         /// The file.
         file: FileRef,
     },
-}
-
-/// Notifications of changes in a directory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WatchOp {
     /// Open an existing directory, so that it can be watched; returns [`MetaYield::Opened`].
     OpenDirectory {
         /// The directory.
@@ -149,11 +80,6 @@ pub enum WatchOp {
         /// The directory.
         file: FileRef,
     },
-}
-
-/// What the server, or the system, performs on files by itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ServerSideOp {
     /// Let the server copy a range of an open file to the same place of another one, so that its data do not cross the
     /// wire. One call copies what one request can; returns [`MetaYield::Bytes`], which may be fewer than requested, and the
     /// caller continues after them.
@@ -196,29 +122,19 @@ pub enum ServerSideOp {
         /// Bytes wanted; at most the slot's size.
         len: u32,
     },
-}
-
-/// Counting semaphores of the server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SemaphoreOp {
     /// Open the counting semaphore of this name, which is created with the value 1 if it does not exist. A session has one open
     /// semaphore at a time.
-    Open {
+    OpenSemaphore {
         /// The name, at most 127 bytes.
         name: String,
     },
     /// Decrement the open semaphore once its value is positive, for which the server waits. Where it has waited for long, the
     /// result is [`ErrorClass::Busy`], and the caller requests it again.
-    Wait,
+    WaitSemaphore,
     /// Increment the open semaphore.
-    Signal,
+    SignalSemaphore,
     /// Close the open semaphore, which signals nothing.
-    Close,
-}
-
-/// What this machine holds of an open file in its memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ClientCacheOp {
+    CloseSemaphore,
     /// Drop what the *client* caches of an open file.
     DropCache {
         /// The file.
@@ -239,4 +155,10 @@ pub enum ClientCacheOp {
         /// Length of the mapping, at most the file's; 0 unmaps.
         bytes: u64,
     },
+}
+
+impl From<MetaOp> for SessionOp {
+    fn from(op: MetaOp) -> Self {
+        Self::Basic(op)
+    }
 }

@@ -39,8 +39,9 @@ pub use policy::{PolicyRefusal, PolicyTerms};
 pub use scripted::{Answer, ScriptedTarget};
 pub use secret::{Exposed, Secret, wipe};
 pub use session::{
-    CallDepth, CallReply, Capabilities, ConnectError, Extensions, Idle, Lacks, LocalBoxFuture, LoginPhase,
-    Operations, OverlappingCalls, Probe, Readings, Session, SessionSpec, Target, UrlPart, WholeFiles, call,
+    Adapter, CacheRights, CallDepth, CallReply, CallResult, Capabilities, ClientCache, ConnectError,
+    Extensions, Idle, Lacks, LocalBoxFuture, Locks, LoginPhase, Operations, OverlappingCalls, Probe,
+    Readings, Semaphores, ServerSide, Session, SessionSpec, Target, UrlPart, Watch, WholeFiles, call,
     perform, perform_counted, reply_for, whole_transfer,
 };
 pub use url::{TargetUrl, UrlError};

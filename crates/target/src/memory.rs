@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    CachePolicy, CacheRight, CacheRightOp, ClientCacheOp, DataOp, Entry, ErrorClass, Fact, FileRef, IoPolicy,
-    ListedPage, LockOp, MetaOp, MetaReply, MetaYield, OpError, OpenHow, PolicyCount, Reply, SemaphoreOp,
-    ServerSideOp, SessionOp, Slot, Space, TargetFacts, WatchOp, WireCount,
+    CachePolicy, CacheRight, DataOp, Entry, ErrorClass, Fact, FileRef, IoPolicy, ListedPage, MetaOp,
+    MetaReply, MetaYield, OpError, OpenHow, PolicyCount, Reply, SessionOp, Slot, Space, TargetFacts,
+    WireCount,
 };
 
 use crate::memory_content::{Content, fails, lock};
@@ -20,8 +20,9 @@ use crate::memory_sharing::Opener;
 use crate::memory_watches::{Watches, changed_names};
 use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{
-    CallDepth, CallReply, Capabilities, ConnectError, Extensions, Lacks, LocalBoxFuture, Operations,
-    OverlappingCalls, Readings, Session, SessionSpec, Target, perform_counted, whole_transfer,
+    CacheRights, CallDepth, CallReply, CallResult, Capabilities, ClientCache, ConnectError, Extensions,
+    Lacks, LocalBoxFuture, Locks, Operations, OverlappingCalls, Readings, ServerSide, Session, SessionSpec,
+    Target, Watch, perform, whole_transfer,
 };
 
 /// Entries of one page of a listing: few, so that a test needs no large directory for several pages.
@@ -153,7 +154,6 @@ impl MemorySession {
 
     /// Performs a basic operation, and reports what it has changed.
     fn meta(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
-        self.wire.requests += 1;
         let result = self.change(op)?;
         lock(&self.between.watches).note(changed_names(op));
         Ok(result)
@@ -223,16 +223,6 @@ impl MemorySession {
         Ok(MetaYield::OpenedToCache { file, right })
     }
 
-    fn open_directory(&mut self, path: &str) -> Result<MetaYield, OpError> {
-        if !is_directory(&lock(&self.tree), path)? {
-            return fails(ErrorClass::Refused, "open directory", "a file");
-        }
-        self.opened += 1;
-        let file = FileRef(self.opened);
-        lock(&self.between.watches).open(self.opener(file), path.to_owned());
-        Ok(MetaYield::Opened { file, size: 0 })
-    }
-
     /// The identity of an open file among those of all sessions.
     fn opener(&self, file: FileRef) -> Opener {
         (self.number, file)
@@ -274,124 +264,131 @@ impl Operations for MemorySession {
         Lacks::of("the memory target")
     }
 
-    async fn perform_basic(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+    async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         if let MetaOp::Open { path, how: OpenHow::ReadWrite, .. } = op {
             self.take_back(path).await;
         }
         self.meta(op)
     }
+}
 
-    async fn perform_lock(&mut self, op: &LockOp) -> Result<MetaYield, OpError> {
-        self.wire.requests += 1;
-        match *op {
-            LockOp::OpenDenying { ref path } => {
-                return self.open(path, OpenHow::ReadWrite, IoPolicy::default(), true);
-            }
-            LockOp::Lock { file, offset, bytes, .. } => {
-                lock(self.file(file)?).sharing.lock(self.opener(file), offset, bytes)?;
-            }
-            LockOp::Unlock { file, offset, bytes } => {
-                lock(self.file(file)?).sharing.unlock(self.opener(file), offset, bytes)?;
+impl Locks for MemorySession {
+    async fn lock(&mut self, file: FileRef, offset: u64, bytes: u64, _: bool) -> CallResult {
+        let locked = lock(self.file(file)?).sharing.lock(self.opener(file), offset, bytes);
+        locked.map(|()| MetaYield::Done)
+    }
+
+    async fn unlock(&mut self, file: FileRef, offset: u64, bytes: u64) -> CallResult {
+        let unlocked = lock(self.file(file)?).sharing.unlock(self.opener(file), offset, bytes);
+        unlocked.map(|()| MetaYield::Done)
+    }
+
+    async fn open_denying(&mut self, path: &str) -> CallResult {
+        self.open(path, OpenHow::ReadWrite, IoPolicy::default(), true)
+    }
+}
+
+impl CacheRights for MemorySession {
+    async fn open_leased(&mut self, path: &str) -> CallResult {
+        self.take_back(path).await;
+        self.open_to_cache(path, OpenHow::ReadWrite, CacheRight::Writes)
+    }
+
+    async fn open_delegated(&mut self, path: &str) -> CallResult {
+        self.open_to_cache(path, OpenHow::Read, CacheRight::Reads)
+    }
+
+    async fn await_recall(&mut self, file: FileRef) -> CallResult {
+        let opener = self.opener(file);
+        let recalled = poll_fn(|cx| lock(&self.between.leases).poll_recall(opener, cx)).await;
+        recalled.map(|()| MetaYield::Done)
+    }
+
+    async fn give_back(&mut self, file: FileRef) -> CallResult {
+        lock(&self.between.leases).give_back(self.opener(file)).map(|()| MetaYield::Done)
+    }
+}
+
+impl Watch for MemorySession {
+    async fn open_directory(&mut self, path: &str) -> CallResult {
+        if !is_directory(&lock(&self.tree), path)? {
+            return fails(ErrorClass::Refused, "open directory", "a file");
+        }
+        self.opened += 1;
+        let file = FileRef(self.opened);
+        lock(&self.between.watches).open(self.opener(file), path.to_owned());
+        Ok(MetaYield::Opened { file, size: 0 })
+    }
+
+    async fn watch(&mut self, file: FileRef) -> CallResult {
+        lock(&self.between.watches).request(self.opener(file)).map(|()| MetaYield::Done)
+    }
+
+    async fn await_change(&mut self, file: FileRef) -> CallResult {
+        let opener = self.opener(file);
+        let changes = poll_fn(|cx| lock(&self.between.watches).poll_changes(opener, cx)).await;
+        changes.map(MetaYield::Changes)
+    }
+}
+
+impl ServerSide for MemorySession {
+    async fn copy_range(&mut self, from: FileRef, to: FileRef, offset: u64, bytes: u64) -> CallResult {
+        self.copy(from, to, offset, bytes).map(MetaYield::Bytes)
+    }
+
+    async fn clone_range(&mut self, from: FileRef, to: FileRef, bytes: u64) -> CallResult {
+        let mut at = 0;
+        while at < bytes {
+            match self.copy(from, to, at, bytes - at)? {
+                0 => return fails(ErrorClass::Io, "clone", "the source is shorter"),
+                copied => at += copied,
             }
         }
         Ok(MetaYield::Done)
     }
 
-    /// A break is acknowledged when it arrives, as over SMB: its return takes no request.
-    async fn perform_cache_right(&mut self, op: &CacheRightOp) -> Result<MetaYield, OpError> {
-        match op {
-            CacheRightOp::OpenLeased { path } => {
-                self.wire.requests += 1;
-                self.take_back(path).await;
-                return self.open_to_cache(path, OpenHow::ReadWrite, CacheRight::Writes);
-            }
-            CacheRightOp::OpenDelegated { path } => {
-                self.wire.requests += 1;
-                return self.open_to_cache(path, OpenHow::Read, CacheRight::Reads);
-            }
-            CacheRightOp::AwaitRecall { file } => {
-                let opener = self.opener(*file);
-                poll_fn(|cx| lock(&self.between.leases).poll_recall(opener, cx)).await?;
-            }
-            CacheRightOp::GiveBack { file } => lock(&self.between.leases).give_back(self.opener(*file))?,
-        }
+    async fn punch_hole(&mut self, file: FileRef, offset: u64, bytes: u64) -> CallResult {
+        lock(self.file(file)?).punch(offset, bytes);
         Ok(MetaYield::Done)
     }
 
-    async fn perform_watch(&mut self, op: &WatchOp) -> Result<MetaYield, OpError> {
-        match op {
-            WatchOp::OpenDirectory { path } => {
-                self.wire.requests += 1;
-                self.open_directory(path)
-            }
-            WatchOp::Watch { file } => {
-                self.wire.requests += 1;
-                lock(&self.between.watches).request(self.opener(*file)).map(|()| MetaYield::Done)
-            }
-            WatchOp::AwaitChange { file } => {
-                let opener = self.opener(*file);
-                let changes = poll_fn(|cx| lock(&self.between.watches).poll_changes(opener, cx)).await;
-                changes.map(MetaYield::Changes)
-            }
-        }
+    async fn read_sparse(&mut self, file: FileRef, offset: u64, len: u32) -> CallResult {
+        let content = self.file(file)?.clone();
+        let content = lock(&content);
+        let read = content.read(offset, &mut self.buffers[0][..len as usize]) as u64;
+        let stored = content.stored(offset, read);
+        self.wire.payload_received += stored;
+        self.wire.received += stored;
+        Ok(MetaYield::Bytes(read))
     }
+}
 
-    async fn perform_server_side(&mut self, op: &ServerSideOp) -> Result<MetaYield, OpError> {
-        self.wire.requests += 1;
-        match *op {
-            ServerSideOp::CopyRange { from, to, offset, bytes } => {
-                return self.copy(from, to, offset, bytes).map(MetaYield::Bytes);
-            }
-            ServerSideOp::CloneRange { from, to, bytes } => {
-                let mut at = 0;
-                while at < bytes {
-                    match self.copy(from, to, at, bytes - at)? {
-                        0 => return fails(ErrorClass::Io, "clone", "the source is shorter"),
-                        copied => at += copied,
-                    }
-                }
-            }
-            ServerSideOp::PunchHole { file, offset, bytes } => lock(self.file(file)?).punch(offset, bytes),
-            ServerSideOp::ReadSparse { file, offset, len } => {
-                let content = self.file(file)?.clone();
-                let content = lock(&content);
-                let read = content.read(offset, &mut self.buffers[0][..len as usize]) as u64;
-                let stored = content.stored(offset, read);
-                self.wire.payload_received += stored;
-                self.wire.received += stored;
-                return Ok(MetaYield::Bytes(read));
-            }
-        }
+impl crate::session::Semaphores for MemorySession {
+    async fn open_semaphore(&mut self, name: &str) -> CallResult {
+        lock(&self.between.semaphores).open(name);
+        self.semaphore = Some(name.to_owned());
         Ok(MetaYield::Done)
     }
 
-    async fn perform_semaphore(&mut self, op: &SemaphoreOp) -> Result<MetaYield, OpError> {
-        self.wire.requests += 1;
-        let mut semaphores = lock(&self.between.semaphores);
-        match op {
-            SemaphoreOp::Open { name } => {
-                semaphores.open(name);
-                self.semaphore = Some(name.clone());
-            }
-            SemaphoreOp::Wait => semaphores.take(self.semaphore_name()?)?,
-            SemaphoreOp::Signal => semaphores.signal(self.semaphore_name()?)?,
-            SemaphoreOp::Close => {
-                semaphores.close(self.semaphore_name()?)?;
-                self.semaphore = None;
-            }
-        }
-        Ok(MetaYield::Done)
+    async fn wait_semaphore(&mut self) -> CallResult {
+        lock(&self.between.semaphores).take(self.semaphore_name()?).map(|()| MetaYield::Done)
     }
 
+    async fn signal_semaphore(&mut self) -> CallResult {
+        lock(&self.between.semaphores).signal(self.semaphore_name()?).map(|()| MetaYield::Done)
+    }
+
+    async fn close_semaphore(&mut self) -> CallResult {
+        lock(&self.between.semaphores).close(self.semaphore_name()?)?;
+        self.semaphore = None;
+        Ok(MetaYield::Done)
+    }
+}
+
+impl ClientCache for MemorySession {
     /// The content is memory that every session shares already: a mapping changes nothing about reads and writes.
-    async fn perform_client_cache(&mut self, op: &ClientCacheOp) -> Result<MetaYield, OpError> {
-        self.wire.requests += 1;
-        match op {
-            ClientCacheOp::Map { file, .. } => self.file(*file).map(|_| MetaYield::Done),
-            ClientCacheOp::DropCache { .. } | ClientCacheOp::Residency { .. } => {
-                Err(self.lacks().client_cache(op))
-            }
-        }
+    async fn map_file(&mut self, file: FileRef, _: u64) -> CallResult {
+        self.file(file).map(|_| MetaYield::Done)
     }
 }
 
@@ -446,7 +443,14 @@ impl Session for MemorySession {
     }
 
     fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
-        Box::pin(perform_counted(self, op))
+        // A wait sends nothing. A break is acknowledged when it arrives, as over SMB, so that nothing is left to give back.
+        let sends_nothing = matches!(
+            op,
+            SessionOp::AwaitChange { .. } | SessionOp::AwaitRecall { .. } | SessionOp::GiveBack { .. }
+        );
+        let requests = u32::from(!sends_nothing);
+        self.wire.requests += u64::from(requests);
+        Box::pin(async move { MetaReply { result: perform(self, &op).await, requests } })
     }
 
     fn wire(&self) -> WireCount {
@@ -480,6 +484,7 @@ impl OverlappingCalls for MemorySession {
         if slot.0 as usize >= self.buffers.len() || self.called.iter().any(|reply| reply.slot == slot) {
             return Err(OpError::slot_not_idle());
         }
+        self.wire.requests += 1;
         let reply = MetaReply { result: self.meta(&op), requests: 1 };
         self.called.push(CallReply { slot, reply });
         Ok(())

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    ClientCacheOp, DataOp, Entry, ErrorClass, FileRef, ListedPage, LockOp, MetaOp, MetaReply, MetaYield,
-    OpError, OpStep, Reply, ServerSideOp, SessionOp, Slot, Space, Stat, TargetFacts, WireCount,
+    DataOp, Entry, ErrorClass, FileRef, ListedPage, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply,
+    SessionOp, Slot, Space, Stat, TargetFacts, WireCount,
 };
 
 use crate::session::{
-    Capabilities, ConnectError, Extensions, Lacks, LocalBoxFuture, Operations, Readings, Session,
-    SessionSpec, Target, perform, whole_transfer,
+    CacheRights, CallResult, Capabilities, ClientCache, ConnectError, Extensions, Lacks, LocalBoxFuture,
+    Locks, Operations, Readings, Semaphores, ServerSide, Session, SessionSpec, Target, Watch, perform,
+    whole_transfer,
 };
 
 /// Replies to every operation immediately without transferring data: names exist as long as a session remembers
@@ -66,7 +67,7 @@ impl Operations for NullSession {
         Lacks { rights: "the null target has no leases", ..Lacks::of("the null target") }
     }
 
-    async fn perform_basic(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+    async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         let missing = || OpError::new(ErrorClass::NotFound, OpStep::Request("lookup"), "no such name");
         match op {
             MetaOp::Open { path, .. } => return Ok(self.open(path)),
@@ -101,24 +102,52 @@ impl Operations for NullSession {
         }
         Ok(MetaYield::Done)
     }
+}
 
-    async fn perform_lock(&mut self, op: &LockOp) -> Result<MetaYield, OpError> {
-        Ok(if let LockOp::OpenDenying { path } = op { self.open(path) } else { MetaYield::Done })
+impl Locks for NullSession {
+    async fn lock(&mut self, _: FileRef, _: u64, _: u64, _: bool) -> CallResult {
+        Ok(MetaYield::Done)
     }
 
-    async fn perform_server_side(&mut self, op: &ServerSideOp) -> Result<MetaYield, OpError> {
-        Ok(match op {
-            ServerSideOp::CopyRange { bytes, .. } => MetaYield::Bytes(*bytes),
-            ServerSideOp::ReadSparse { len, .. } => MetaYield::Bytes((*len).into()),
-            ServerSideOp::CloneRange { .. } | ServerSideOp::PunchHole { .. } => MetaYield::Done,
-        })
+    async fn unlock(&mut self, _: FileRef, _: u64, _: u64) -> CallResult {
+        Ok(MetaYield::Done)
     }
 
-    async fn perform_client_cache(&mut self, op: &ClientCacheOp) -> Result<MetaYield, OpError> {
-        match op {
-            ClientCacheOp::Residency { .. } => Err(self.lacks().client_cache(op)),
-            ClientCacheOp::DropCache { .. } | ClientCacheOp::Map { .. } => Ok(MetaYield::Done),
-        }
+    async fn open_denying(&mut self, path: &str) -> CallResult {
+        Ok(self.open(path))
+    }
+}
+
+impl CacheRights for NullSession {}
+impl Watch for NullSession {}
+
+impl ServerSide for NullSession {
+    async fn copy_range(&mut self, _: FileRef, _: FileRef, _: u64, bytes: u64) -> CallResult {
+        Ok(MetaYield::Bytes(bytes))
+    }
+
+    async fn clone_range(&mut self, _: FileRef, _: FileRef, _: u64) -> CallResult {
+        Ok(MetaYield::Done)
+    }
+
+    async fn punch_hole(&mut self, _: FileRef, _: u64, _: u64) -> CallResult {
+        Ok(MetaYield::Done)
+    }
+
+    async fn read_sparse(&mut self, _: FileRef, _: u64, len: u32) -> CallResult {
+        Ok(MetaYield::Bytes(len.into()))
+    }
+}
+
+impl Semaphores for NullSession {}
+
+impl ClientCache for NullSession {
+    async fn drop_client_cache(&mut self, _: FileRef) -> CallResult {
+        Ok(MetaYield::Done)
+    }
+
+    async fn map_file(&mut self, _: FileRef, _: u64) -> CallResult {
+        Ok(MetaYield::Done)
     }
 }
 

@@ -17,7 +17,10 @@ use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::secret::Secret;
 
 pub use extensions::{Extensions, Idle, OverlappingCalls, Probe, Readings, WholeFiles};
-pub use operations::{Lacks, Operations, perform, perform_counted};
+pub use operations::{
+    Adapter, CacheRights, CallResult, ClientCache, Lacks, Locks, Operations, Semaphores, ServerSide, Watch,
+    perform, perform_counted,
+};
 
 /// A future that stays on its job's thread.
 pub type LocalBoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
@@ -36,9 +39,9 @@ pub struct Capabilities {
     pub max_record: u32,
     /// True when [`Session::wire`] counts real wire bytes.
     pub wire_counted: bool,
-    /// True when [`ClientCacheOp::DropCache`](sharebench_model::ClientCacheOp::DropCache) works.
+    /// True when [`SessionOp::DropCache`](sharebench_model::SessionOp::DropCache) works.
     pub drop_cache: bool,
-    /// True when [`ClientCacheOp::Map`](sharebench_model::ClientCacheOp::Map) works.
+    /// True when [`SessionOp::Map`](sharebench_model::SessionOp::Map) works.
     pub mapping: bool,
     /// True when operations block the calling thread, so that each job needs a thread of its own.
     pub blocking: bool,

@@ -1,8 +1,6 @@
 //! Kinds of operations that a load counts apart.
 
-use sharebench_model::{
-    CacheRightOp, LockOp, MetaOp, OpenHow, SemaphoreOp, ServerSideOp, SessionOp, WatchOp,
-};
+use sharebench_model::{MetaOp, OpenHow, SessionOp};
 
 /// Kinds of operations that a load counts and times separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,22 +68,27 @@ impl OperationKind {
     pub fn of(op: &SessionOp) -> Self {
         match op {
             SessionOp::Basic(op) => Self::of_basic(op),
-            SessionOp::Lock(LockOp::Lock { .. }) => Self::Lock,
-            SessionOp::Lock(LockOp::Unlock { .. }) => Self::Unlock,
-            SessionOp::Lock(LockOp::OpenDenying { .. })
-            | SessionOp::Watch(WatchOp::OpenDirectory { .. })
-            | SessionOp::Semaphore(SemaphoreOp::Open { .. }) => Self::Open,
-            SessionOp::CacheRight(CacheRightOp::OpenLeased { .. }) => Self::OpenLeased,
-            SessionOp::CacheRight(CacheRightOp::OpenDelegated { .. }) => Self::OpenDelegated,
-            SessionOp::Watch(WatchOp::Watch { .. }) => Self::Watch,
-            SessionOp::Watch(WatchOp::AwaitChange { .. }) => Self::Notify,
-            SessionOp::ServerSide(ServerSideOp::ReadSparse { .. }) => Self::Read,
-            SessionOp::ServerSide(_) => Self::Write,
-            SessionOp::Semaphore(SemaphoreOp::Wait) => Self::Wait,
-            SessionOp::Semaphore(SemaphoreOp::Signal) => Self::Signal,
-            SessionOp::Semaphore(SemaphoreOp::Close) => Self::Close,
-            SessionOp::CacheRight(CacheRightOp::AwaitRecall { .. } | CacheRightOp::GiveBack { .. })
-            | SessionOp::ClientCache(_) => Self::Stat,
+            SessionOp::OpenDenying { .. }
+            | SessionOp::OpenDirectory { .. }
+            | SessionOp::OpenSemaphore { .. } => Self::Open,
+            SessionOp::OpenLeased { .. } => Self::OpenLeased,
+            SessionOp::OpenDelegated { .. } => Self::OpenDelegated,
+            SessionOp::CloseSemaphore => Self::Close,
+            SessionOp::CopyRange { .. } | SessionOp::CloneRange { .. } | SessionOp::PunchHole { .. } => {
+                Self::Write
+            }
+            SessionOp::ReadSparse { .. } => Self::Read,
+            SessionOp::Lock { .. } => Self::Lock,
+            SessionOp::Unlock { .. } => Self::Unlock,
+            SessionOp::Watch { .. } => Self::Watch,
+            SessionOp::AwaitChange { .. } => Self::Notify,
+            SessionOp::WaitSemaphore => Self::Wait,
+            SessionOp::SignalSemaphore => Self::Signal,
+            SessionOp::AwaitRecall { .. }
+            | SessionOp::GiveBack { .. }
+            | SessionOp::Map { .. }
+            | SessionOp::DropCache { .. }
+            | SessionOp::Residency { .. } => Self::Stat,
         }
     }
 

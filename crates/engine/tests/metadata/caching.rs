@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::{
-    CacheRight, CacheRightOp, ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpenHow, RateBase,
-    RunOutcome, SessionOp, StepError, Verdict,
+    CacheRight, ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpenHow, RateBase, RunOutcome, SessionOp,
+    StepError, Verdict,
 };
 use sharebench_target::{Capabilities, LocalBoxFuture, MemoryTarget, Session};
 
@@ -77,7 +77,7 @@ impl Faulty {
             (SessionOp::Basic(MetaOp::Close { .. }), Ok(_)) => {
                 self.open.fetch_sub(1, Ordering::SeqCst);
             }
-            (SessionOp::CacheRight(CacheRightOp::AwaitRecall { .. }), Ok(_)) => {
+            (SessionOp::AwaitRecall { .. }, Ok(_)) => {
                 let recalls = self.recalls.fetch_add(1, Ordering::SeqCst) + 1;
                 if self.fault == Fault::Stopped && recalls == RECALLS_UNTIL_STOP {
                     self.stop.stop();
@@ -96,14 +96,12 @@ impl Alteration for Faulty {
     fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         Box::pin(async move {
             let mut reply = match (self.fault, &op) {
-                (Fault::Lacks, SessionOp::CacheRight(_)) => {
+                (Fault::Lacks, SessionOp::OpenLeased { .. } | SessionOp::OpenDelegated { .. }) => {
                     return rejected(ErrorClass::Unsupported, "no such request");
                 }
                 (
                     Fault::NeverTakesBack,
-                    SessionOp::CacheRight(
-                        CacheRightOp::OpenLeased { path } | CacheRightOp::OpenDelegated { path },
-                    ),
+                    SessionOp::OpenLeased { path } | SessionOp::OpenDelegated { path },
                 ) => {
                     let reply = memory.call(MetaOp::open(path.clone(), OpenHow::ReadWrite)).await;
                     let right = CacheRight::Writes;
@@ -113,9 +111,7 @@ impl Alteration for Faulty {
                         ..reply
                     }
                 }
-                (Fault::NeverTakesBack, SessionOp::CacheRight(CacheRightOp::AwaitRecall { .. })) => {
-                    std::future::pending().await
-                }
+                (Fault::NeverTakesBack, SessionOp::AwaitRecall { .. }) => std::future::pending().await,
                 (Fault::FailsOpen, SessionOp::Basic(MetaOp::Open { how: OpenHow::ReadWrite, .. })) => {
                     return rejected(ErrorClass::Io, "not opened");
                 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use sharebench_engine::{Clock, RunEnd, StopSignal};
 use sharebench_model::{
-    ErrorClass, LockOp, MetaOp, MetaReply, MetaYield, OpError, OpenHow, RateBase, RunOutcome, SemaphoreOp,
-    SessionOp, StepError, StepResult, Verdict,
+    ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpenHow, RateBase, RunOutcome, SessionOp, StepError,
+    StepResult, Verdict,
 };
 use sharebench_target::{Capabilities, LocalBoxFuture, MemoryTarget, Session};
 
@@ -50,18 +50,14 @@ impl Faulty {
     /// Counts a lock or an unlock that succeeded.
     fn count(&self, op: &SessionOp, result: &Result<MetaYield, OpError>) {
         match op {
-            SessionOp::Lock(LockOp::Lock { .. }) | SessionOp::Semaphore(SemaphoreOp::Wait)
-                if result.is_ok() =>
-            {
+            SessionOp::Lock { .. } | SessionOp::WaitSemaphore if result.is_ok() => {
                 self.held.fetch_add(1, Ordering::SeqCst);
                 let locks = self.locks.fetch_add(1, Ordering::SeqCst) + 1;
                 if self.fault == Fault::Stopped && locks == LOCKS_UNTIL_STOP {
                     self.stop.stop();
                 }
             }
-            SessionOp::Lock(LockOp::Unlock { .. }) | SessionOp::Semaphore(SemaphoreOp::Signal)
-                if result.is_ok() =>
-            {
+            SessionOp::Unlock { .. } | SessionOp::SignalSemaphore if result.is_ok() => {
                 self.held.fetch_sub(1, Ordering::SeqCst);
             }
             _ => {}
@@ -82,21 +78,22 @@ impl Alteration for Faulty {
                 }
                 (
                     Fault::GrantsAll,
-                    SessionOp::Lock(LockOp::Lock { .. } | LockOp::Unlock { .. })
-                    | SessionOp::Semaphore(SemaphoreOp::Wait | SemaphoreOp::Signal),
+                    SessionOp::Lock { .. }
+                    | SessionOp::Unlock { .. }
+                    | SessionOp::WaitSemaphore
+                    | SessionOp::SignalSemaphore,
                 ) => {
                     return replied(Ok(MetaYield::Done));
                 }
-                (
-                    Fault::FailsUnlock,
-                    SessionOp::Lock(LockOp::Unlock { .. }) | SessionOp::Semaphore(SemaphoreOp::Signal),
-                ) if self.locks.load(Ordering::SeqCst) > 1 => {
+                (Fault::FailsUnlock, SessionOp::Unlock { .. } | SessionOp::SignalSemaphore)
+                    if self.locks.load(Ordering::SeqCst) > 1 =>
+                {
                     return rejected(ErrorClass::Io, "not unlocked");
                 }
-                (Fault::RejectsNeighbours, SessionOp::Lock(LockOp::Lock { offset: 1.., .. })) => {
+                (Fault::RejectsNeighbours, SessionOp::Lock { offset: 1.., .. }) => {
                     return rejected(ErrorClass::Busy, "the file is locked");
                 }
-                (Fault::DeniesNothing, SessionOp::Lock(LockOp::OpenDenying { path })) => {
+                (Fault::DeniesNothing, SessionOp::OpenDenying { path }) => {
                     MetaOp::open(path, OpenHow::ReadWrite).into()
                 }
                 (_, op) => op,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::{
     ChangeKind, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, NameChange, OpError, OpenHow, RateBase,
-    RunOutcome, SessionOp, StepError, Verdict, WatchOp,
+    RunOutcome, SessionOp, StepError, Verdict,
 };
 use sharebench_target::{Capabilities, LocalBoxFuture, MemoryTarget, Session};
 
@@ -70,19 +70,17 @@ impl Faulty {
     /// The reply of a faulty server, if it is not that of a correct one.
     async fn faulty_reply(&mut self, memory: &mut dyn Session, op: &SessionOp) -> Option<MetaReply> {
         match (self.fault, op) {
-            (Fault::Lacks, SessionOp::Watch(WatchOp::OpenDirectory { .. })) => {
+            (Fault::Lacks, SessionOp::OpenDirectory { .. }) => {
                 Some(rejected(ErrorClass::Unsupported, "no such request"))
             }
-            (Fault::ReportsNothing, SessionOp::Watch(WatchOp::AwaitChange { .. })) => {
-                std::future::pending().await
-            }
-            (Fault::WatchesLate, SessionOp::Watch(WatchOp::Watch { .. })) if self.lost_waits > 0 => {
+            (Fault::ReportsNothing, SessionOp::AwaitChange { .. }) => std::future::pending().await,
+            (Fault::WatchesLate, SessionOp::Watch { .. }) if self.lost_waits > 0 => {
                 Some(replied(Ok(MetaYield::Done)))
             }
-            (Fault::WatchesLate, SessionOp::Watch(WatchOp::AwaitChange { file })) if self.lost_waits > 0 => {
+            (Fault::WatchesLate, SessionOp::AwaitChange { file }) if self.lost_waits > 0 => {
                 self.lost_waits -= 1;
                 if self.lost_waits == 0 {
-                    memory.call(WatchOp::Watch { file: *file }).await.result.unwrap();
+                    memory.call(SessionOp::Watch { file: *file }).await.result.unwrap();
                 }
                 std::future::pending().await
             }
@@ -122,7 +120,7 @@ impl Faulty {
     /// Counts directories and reports.
     fn count(&mut self, op: &SessionOp, result: &Result<MetaYield, OpError>) {
         match (op, result) {
-            (SessionOp::Watch(WatchOp::OpenDirectory { .. }), Ok(MetaYield::Opened { file, .. })) => {
+            (SessionOp::OpenDirectory { .. }, Ok(MetaYield::Opened { file, .. })) => {
                 self.directories.push(*file);
                 self.lost_waits = LOST_WAITS;
                 self.open.fetch_add(1, Ordering::SeqCst);
@@ -130,7 +128,7 @@ impl Faulty {
             (SessionOp::Basic(MetaOp::Close { file }), Ok(_)) if self.directories.contains(file) => {
                 self.open.fetch_sub(1, Ordering::SeqCst);
             }
-            (SessionOp::Watch(WatchOp::AwaitChange { .. }), Ok(_)) => {
+            (SessionOp::AwaitChange { .. }, Ok(_)) => {
                 let reports = self.reports.fetch_add(1, Ordering::SeqCst) + 1;
                 if self.fault == Fault::Stopped && reports == REPORTS_UNTIL_STOP {
                     self.stop.stop();

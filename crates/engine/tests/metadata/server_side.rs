@@ -2,7 +2,7 @@
 
 use sharebench_engine::Clock;
 use sharebench_model::{
-    ErrorClass, MetaOp, MetaReply, MetaYield, RunOutcome, ServerSideOp, SessionOp, StepResult, Verdict,
+    ErrorClass, MetaOp, MetaReply, MetaYield, RunOutcome, SessionOp, StepResult, Verdict,
 };
 use sharebench_target::{LocalBoxFuture, MemoryTarget, Session};
 
@@ -29,17 +29,16 @@ impl Alteration for Fault {
     fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         Box::pin(async move {
             match (*self, &op) {
-                (Self::Lacks, SessionOp::ServerSide(_))
-                | (Self::Whole, SessionOp::ServerSide(ServerSideOp::ReadSparse { .. })) => {
+                (
+                    Self::Lacks,
+                    SessionOp::CopyRange { .. } | SessionOp::CloneRange { .. } | SessionOp::PunchHole { .. },
+                )
+                | (Self::Lacks | Self::Whole, SessionOp::ReadSparse { .. }) => {
                     rejected(ErrorClass::Unsupported, "no such request")
                 }
-                (Self::Stalls, SessionOp::ServerSide(ServerSideOp::CopyRange { .. })) => {
-                    replied(Ok(MetaYield::Bytes(0)))
-                }
-                (Self::Ignores, SessionOp::ServerSide(ServerSideOp::PunchHole { .. })) => {
-                    replied(Ok(MetaYield::Done))
-                }
-                (Self::Forgets, SessionOp::ServerSide(ServerSideOp::CopyRange { to, offset, bytes, .. })) => {
+                (Self::Stalls, SessionOp::CopyRange { .. }) => replied(Ok(MetaYield::Bytes(0))),
+                (Self::Ignores, SessionOp::PunchHole { .. }) => replied(Ok(MetaYield::Done)),
+                (Self::Forgets, SessionOp::CopyRange { to, offset, bytes, .. }) => {
                     let size = offset + bytes;
                     let bytes = *bytes;
                     let extended = memory.call(MetaOp::SetSize { file: *to, size }).await;

@@ -4,21 +4,21 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use sharebench_client_core::OpenFileTable;
 use sharebench_model::{
-    ClientCacheOp, DataOp, ErrorClass, FileRef, LockOp, MetaOp, MetaReply, MetaYield, OpError, OpStep,
-    ServerSideOp, SessionOp, Stability, TargetFacts,
+    DataOp, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpStep, SessionOp, Stability,
+    TargetFacts,
 };
-use sharebench_target::{Lacks, Operations, perform};
+use sharebench_target::{
+    CacheRights, CallResult, ClientCache, Lacks, Operations, Semaphores, Watch, perform,
+};
 
 use super::cache;
 use super::counter::Counter;
 use super::directories::Directories;
-use super::locks;
 use super::mapping::Mapping;
 use super::names::{Names, OpenListing};
 use super::overlapping_calls::{CallOutcome, OverlappingCall, on_names, open};
 use super::policy::Policies;
-use super::ranges;
-use super::sys::{self, ByteRange};
+use super::sys;
 use crate::data_op::{too_long, unaligned};
 use crate::error_code::ErrorCode;
 
@@ -156,50 +156,43 @@ impl SessionCore {
 }
 
 /// The operations of a session, and the system calls that they take.
-struct CountedCalls<'a> {
-    core: &'a mut SessionCore,
-    requests: u32,
+pub(super) struct CountedCalls<'a> {
+    pub core: &'a mut SessionCore,
+    pub requests: u32,
 }
 
 impl Operations for CountedCalls<'_> {
     fn lacks(&self) -> Lacks {
         Lacks {
-            client: "POSIX",
+            share_modes: "POSIX",
+            ranges: "a read of this system",
             rights: "a local or mounted path has no lease that a program requests by an open",
             notifications: "this client on local and mounted paths",
             ..Lacks::of("a local or mounted path")
         }
     }
 
-    async fn perform_basic(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+    async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         self.core.perform_basic(op, &mut self.requests)
     }
+}
 
-    async fn perform_lock(&mut self, op: &LockOp) -> Result<MetaYield, OpError> {
-        match *op {
-            LockOp::Lock { file, offset, bytes, wait } => {
-                locks::lock(self.core.fd(file)?, ByteRange { offset, bytes }, wait, &mut self.requests)
-            }
-            LockOp::Unlock { file, offset, bytes } => {
-                locks::unlock(self.core.fd(file)?, ByteRange { offset, bytes }, &mut self.requests)
-            }
-            LockOp::OpenDenying { .. } => Err(self.lacks().lock(op)),
-        }
+impl CacheRights for CountedCalls<'_> {}
+impl Watch for CountedCalls<'_> {}
+impl Semaphores for CountedCalls<'_> {}
+
+impl ClientCache for CountedCalls<'_> {
+    async fn drop_client_cache(&mut self, file: FileRef) -> CallResult {
+        self.core.drop_cache(file, &mut self.requests)
     }
 
-    async fn perform_server_side(&mut self, op: &ServerSideOp) -> Result<MetaYield, OpError> {
-        ranges::perform(&self.core.files, op, &mut self.requests)
+    async fn residency(&mut self, file: FileRef) -> CallResult {
+        let fd = self.core.fd(file)?;
+        cache::residency(fd, self.core.overlay, &mut self.requests).map(MetaYield::Residency)
     }
 
-    async fn perform_client_cache(&mut self, op: &ClientCacheOp) -> Result<MetaYield, OpError> {
-        match *op {
-            ClientCacheOp::DropCache { file } => self.core.drop_cache(file, &mut self.requests),
-            ClientCacheOp::Residency { file } => {
-                let fd = self.core.fd(file)?;
-                cache::residency(fd, self.core.overlay, &mut self.requests).map(MetaYield::Residency)
-            }
-            ClientCacheOp::Map { file, bytes } => self.core.map(file, bytes, &mut self.requests),
-        }
+    async fn map_file(&mut self, file: FileRef, bytes: u64) -> CallResult {
+        self.core.map(file, bytes, &mut self.requests)
     }
 }
 

@@ -14,7 +14,8 @@ use sharebench_model::{
     SessionOp, Slot, Stability, TargetFacts, WireCount,
 };
 use sharebench_target::{
-    Extensions, Lacks, LocalBoxFuture, Operations, Readings, Session, perform_counted, whole_transfer,
+    CacheRights, CallResult, ClientCache, Extensions, Lacks, LocalBoxFuture, Locks, Operations, Readings,
+    Semaphores, ServerSide, Session, Watch, perform_counted, whole_transfer,
 };
 use windows_sys::Win32::Foundation::{
     ERROR_HANDLE_EOF, ERROR_INVALID_PARAMETER, GENERIC_READ, GENERIC_WRITE, INVALID_HANDLE_VALUE,
@@ -366,13 +367,20 @@ impl Operations for OverlappedSession {
         }
     }
 
-    async fn perform_basic(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+    async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         let mut requests = 1;
         let result = self.on_names(op, &mut requests);
         self.requests += u64::from(requests);
         result
     }
 }
+
+impl Locks for OverlappedSession {}
+impl CacheRights for OverlappedSession {}
+impl Watch for OverlappedSession {}
+impl ServerSide for OverlappedSession {}
+impl Semaphores for OverlappedSession {}
+impl ClientCache for OverlappedSession {}
 
 impl Session for OverlappedSession {
     fn facts(&self) -> TargetFacts {

@@ -1,6 +1,6 @@
 //! The step of work that a server does by itself on open files: copies, clones and holes.
 
-use sharebench_model::{FileRef, MetaOp, MetaYield, OpError, OpenHow, ServerSideOp};
+use sharebench_model::{FileRef, MetaOp, MetaYield, OpError, OpenHow, SessionOp};
 
 use super::ground::Ground;
 use super::pattern::{compare, pattern};
@@ -14,7 +14,7 @@ const BLOCK: u64 = 4096;
 async fn changed(
     probe: &mut Probe,
     file: FileRef,
-    op: ServerSideOp,
+    op: SessionOp,
 ) -> Result<Result<MetaYield, OpError>, String> {
     let changed = probe.call(op.clone()).await;
     probe.done(MetaOp::Close { file }).await?;
@@ -43,9 +43,9 @@ pub(super) async fn ranges(ground: &Ground<'_>) -> Result<(), String> {
         let path = ground.path(name);
         let to = probe.create(&path).await?;
         let op = if is_clone {
-            ServerSideOp::CloneRange { from: source, to, bytes: size }
+            SessionOp::CloneRange { from: source, to, bytes: size }
         } else {
-            ServerSideOp::CopyRange { from: source, to, offset: 0, bytes: size }
+            SessionOp::CopyRange { from: source, to, offset: 0, bytes: size }
         };
         match changed(&mut probe, to, op).await? {
             Err(_) => continue,
@@ -64,7 +64,7 @@ pub(super) async fn ranges(ground: &Ground<'_>) -> Result<(), String> {
     }
     probe.done(MetaOp::Close { file: source }).await?;
     let (file, _) = probe.open(&from, OpenHow::ReadWrite).await?;
-    let punch = ServerSideOp::PunchHole { file, offset: unit, bytes: unit };
+    let punch = SessionOp::PunchHole { file, offset: unit, bytes: unit };
     if changed(&mut probe, file, punch).await?.is_ok() {
         let (file, found) = probe.open(&from, OpenHow::Read).await?;
         if found != size {

@@ -1,82 +1,206 @@
-//! The operations of an adapter in groups, and the errors for those that it lacks.
+//! What an adapter performs, in groups of operations, and the errors for those that it lacks.
 
-use std::future::{Future, ready};
+use std::future::{Future, Ready, ready};
 
-use sharebench_model::{
-    CacheRightOp, ClientCacheOp, ErrorClass, LockOp, MetaOp, MetaReply, MetaYield, OpError, OpStep,
-    SemaphoreOp, ServerSideOp, SessionOp, WatchOp,
-};
+use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpStep, SessionOp};
 
 use super::Session;
 
-/// What an adapter performs, one operation at a time. Every adapter has the basic operations. It implements a method of another
-/// group if it has some of its operations; the default implementation is that of an adapter without them, and gives the reason.
+/// The result of an operation.
+pub type CallResult = Result<MetaYield, OpError>;
+
+/// The operations that every adapter has.
 ///
-/// A session that wraps another one does not implement this: it passes operations of all groups on, in
-/// [`Session::perform_call`](crate::Session::perform_call).
+/// Those that only some have are a trait for each group ([`Locks`], [`CacheRights`], [`Watch`], [`ServerSide`], [`Semaphores`],
+/// [`ClientCache`]). An adapter implements its methods for the operations that it has; the default implementation of each is
+/// that of an adapter without the operation, and gives the reason. A session that wraps another one implements none of these: it
+/// passes all operations on, in [`Session::perform_call`].
 pub trait Operations {
     /// Performs an operation that every target has.
-    fn perform_basic(&mut self, op: &MetaOp) -> impl Future<Output = Result<MetaYield, OpError>>;
+    fn perform_basic(&mut self, op: &MetaOp) -> impl Future<Output = CallResult>;
 
-    /// Why the adapter lacks operations of the other groups.
+    /// Why the adapter lacks others.
     fn lacks(&self) -> Lacks;
+}
 
-    /// Locks, or opens a file and denies it to others.
-    fn perform_lock(&mut self, op: &LockOp) -> impl Future<Output = Result<MetaYield, OpError>> {
-        ready(Err(self.lacks().lock(op)))
-    }
+fn lacked(error: OpError) -> Ready<CallResult> {
+    ready(Err(error))
+}
 
-    /// Has to do with the right to cache a file.
-    fn perform_cache_right(
+/// Locks of byte ranges, and opens that deny a file to others.
+pub trait Locks: Operations {
+    /// [`SessionOp::Lock`].
+    fn lock(
         &mut self,
-        _op: &CacheRightOp,
-    ) -> impl Future<Output = Result<MetaYield, OpError>> {
-        ready(Err(OpError::unsupported(self.lacks().rights)))
+        _file: FileRef,
+        _offset: u64,
+        _bytes: u64,
+        _wait: bool,
+    ) -> impl Future<Output = CallResult> {
+        lacked(OpError::unsupported(self.lacks().locks))
     }
 
-    /// Watches a directory.
-    fn perform_watch(&mut self, _op: &WatchOp) -> impl Future<Output = Result<MetaYield, OpError>> {
-        let detail = format!("{} has no notification of changes in a directory", self.lacks().notifications);
-        ready(Err(OpError::unsupported(detail)))
+    /// [`SessionOp::Unlock`].
+    fn unlock(&mut self, _file: FileRef, _offset: u64, _bytes: u64) -> impl Future<Output = CallResult> {
+        lacked(OpError::unsupported(self.lacks().locks))
     }
 
-    /// Lets the server work on files by itself.
-    fn perform_server_side(&mut self, op: &ServerSideOp) -> impl Future<Output = Result<MetaYield, OpError>> {
-        ready(Err(self.lacks().server_side(op)))
-    }
-
-    /// Works with a counting semaphore.
-    fn perform_semaphore(&mut self, _op: &SemaphoreOp) -> impl Future<Output = Result<MetaYield, OpError>> {
-        ready(Err(OpError::unsupported(format!("{} has no semaphores", self.lacks().semaphores))))
-    }
-
-    /// Examines or changes what this machine holds of an open file.
-    fn perform_client_cache(
-        &mut self,
-        op: &ClientCacheOp,
-    ) -> impl Future<Output = Result<MetaYield, OpError>> {
-        ready(Err(self.lacks().client_cache(op)))
+    /// [`SessionOp::OpenDenying`].
+    fn open_denying(&mut self, _path: &str) -> impl Future<Output = CallResult> {
+        let detail = format!("{} has no open that denies a file to others", self.lacks().share_modes);
+        lacked(OpError::unsupported(detail))
     }
 }
+
+/// Rights to cache files: leases, oplocks and delegations.
+pub trait CacheRights: Operations {
+    /// [`SessionOp::OpenLeased`].
+    fn open_leased(&mut self, _path: &str) -> impl Future<Output = CallResult> {
+        lacked(OpError::unsupported(self.lacks().rights))
+    }
+
+    /// [`SessionOp::OpenDelegated`].
+    fn open_delegated(&mut self, _path: &str) -> impl Future<Output = CallResult> {
+        lacked(OpError::unsupported(self.lacks().rights))
+    }
+
+    /// [`SessionOp::AwaitRecall`].
+    fn await_recall(&mut self, _file: FileRef) -> impl Future<Output = CallResult> {
+        lacked(OpError::unsupported(self.lacks().rights))
+    }
+
+    /// [`SessionOp::GiveBack`].
+    fn give_back(&mut self, _file: FileRef) -> impl Future<Output = CallResult> {
+        lacked(OpError::unsupported(self.lacks().rights))
+    }
+}
+
+/// Notifications of changes in a directory.
+pub trait Watch: Operations {
+    /// [`SessionOp::OpenDirectory`].
+    fn open_directory(&mut self, _path: &str) -> impl Future<Output = CallResult> {
+        lacked(self.lacks().no_notification())
+    }
+
+    /// [`SessionOp::Watch`].
+    fn watch(&mut self, _file: FileRef) -> impl Future<Output = CallResult> {
+        lacked(self.lacks().no_notification())
+    }
+
+    /// [`SessionOp::AwaitChange`].
+    fn await_change(&mut self, _file: FileRef) -> impl Future<Output = CallResult> {
+        lacked(self.lacks().no_notification())
+    }
+}
+
+/// What the server, or the system, performs on files by itself.
+pub trait ServerSide: Operations {
+    /// [`SessionOp::CopyRange`].
+    fn copy_range(
+        &mut self,
+        _from: FileRef,
+        _to: FileRef,
+        _offset: u64,
+        _bytes: u64,
+    ) -> impl Future<Output = CallResult> {
+        lacked(self.lacks().no_request("copies a file"))
+    }
+
+    /// [`SessionOp::CloneRange`].
+    fn clone_range(&mut self, _from: FileRef, _to: FileRef, _bytes: u64) -> impl Future<Output = CallResult> {
+        lacked(self.lacks().no_request("clones a file"))
+    }
+
+    /// [`SessionOp::PunchHole`].
+    fn punch_hole(&mut self, _file: FileRef, _offset: u64, _bytes: u64) -> impl Future<Output = CallResult> {
+        lacked(self.lacks().no_request("punches a hole"))
+    }
+
+    /// [`SessionOp::ReadSparse`].
+    fn read_sparse(&mut self, _file: FileRef, _offset: u64, _len: u32) -> impl Future<Output = CallResult> {
+        lacked(self.lacks().no_request("reads holes without their zeros"))
+    }
+}
+
+/// Counting semaphores of the server.
+pub trait Semaphores: Operations {
+    /// [`SessionOp::OpenSemaphore`].
+    fn open_semaphore(&mut self, _name: &str) -> impl Future<Output = CallResult> {
+        lacked(self.lacks().no_semaphores())
+    }
+
+    /// [`SessionOp::WaitSemaphore`].
+    fn wait_semaphore(&mut self) -> impl Future<Output = CallResult> {
+        lacked(self.lacks().no_semaphores())
+    }
+
+    /// [`SessionOp::SignalSemaphore`].
+    fn signal_semaphore(&mut self) -> impl Future<Output = CallResult> {
+        lacked(self.lacks().no_semaphores())
+    }
+
+    /// [`SessionOp::CloseSemaphore`].
+    fn close_semaphore(&mut self) -> impl Future<Output = CallResult> {
+        lacked(self.lacks().no_semaphores())
+    }
+}
+
+/// What this machine holds of an open file in its memory.
+pub trait ClientCache: Operations {
+    /// [`SessionOp::DropCache`].
+    fn drop_client_cache(&mut self, _file: FileRef) -> impl Future<Output = CallResult> {
+        lacked(self.lacks().no_client_cache())
+    }
+
+    /// [`SessionOp::Residency`].
+    fn residency(&mut self, _file: FileRef) -> impl Future<Output = CallResult> {
+        lacked(self.lacks().no_client_cache())
+    }
+
+    /// [`SessionOp::Map`].
+    fn map_file(&mut self, _file: FileRef, _bytes: u64) -> impl Future<Output = CallResult> {
+        lacked(OpError::unsupported(self.lacks().mapping))
+    }
+}
+
+/// An adapter: all groups, of each of which it may lack some or all operations.
+pub trait Adapter: Locks + CacheRights + Watch + ServerSide + Semaphores + ClientCache {}
+
+impl<A: Locks + CacheRights + Watch + ServerSide + Semaphores + ClientCache> Adapter for A {}
 
 /// Performs an operation of any group.
 ///
 /// # Errors
 /// As the operation; [`ErrorClass::Unsupported`] if the adapter lacks it.
-pub async fn perform<A: Operations>(adapter: &mut A, op: &SessionOp) -> Result<MetaYield, OpError> {
-    match op {
-        SessionOp::Basic(op) => adapter.perform_basic(op).await,
-        SessionOp::Lock(op) => adapter.perform_lock(op).await,
-        SessionOp::CacheRight(op) => adapter.perform_cache_right(op).await,
-        SessionOp::Watch(op) => adapter.perform_watch(op).await,
-        SessionOp::ServerSide(op) => adapter.perform_server_side(op).await,
-        SessionOp::Semaphore(op) => adapter.perform_semaphore(op).await,
-        SessionOp::ClientCache(op) => adapter.perform_client_cache(op).await,
+pub async fn perform(adapter: &mut impl Adapter, op: &SessionOp) -> CallResult {
+    match *op {
+        SessionOp::Basic(ref op) => adapter.perform_basic(op).await,
+        SessionOp::Lock { file, offset, bytes, wait } => adapter.lock(file, offset, bytes, wait).await,
+        SessionOp::Unlock { file, offset, bytes } => adapter.unlock(file, offset, bytes).await,
+        SessionOp::OpenDenying { ref path } => adapter.open_denying(path).await,
+        SessionOp::OpenLeased { ref path } => adapter.open_leased(path).await,
+        SessionOp::OpenDelegated { ref path } => adapter.open_delegated(path).await,
+        SessionOp::AwaitRecall { file } => adapter.await_recall(file).await,
+        SessionOp::GiveBack { file } => adapter.give_back(file).await,
+        SessionOp::OpenDirectory { ref path } => adapter.open_directory(path).await,
+        SessionOp::Watch { file } => adapter.watch(file).await,
+        SessionOp::AwaitChange { file } => adapter.await_change(file).await,
+        SessionOp::CopyRange { from, to, offset, bytes } => adapter.copy_range(from, to, offset, bytes).await,
+        SessionOp::CloneRange { from, to, bytes } => adapter.clone_range(from, to, bytes).await,
+        SessionOp::PunchHole { file, offset, bytes } => adapter.punch_hole(file, offset, bytes).await,
+        SessionOp::ReadSparse { file, offset, len } => adapter.read_sparse(file, offset, len).await,
+        SessionOp::OpenSemaphore { ref name } => adapter.open_semaphore(name).await,
+        SessionOp::WaitSemaphore => adapter.wait_semaphore().await,
+        SessionOp::SignalSemaphore => adapter.signal_semaphore().await,
+        SessionOp::CloseSemaphore => adapter.close_semaphore().await,
+        SessionOp::DropCache { file } => adapter.drop_client_cache(file).await,
+        SessionOp::Residency { file } => adapter.residency(file).await,
+        SessionOp::Map { file, bytes } => adapter.map_file(file, bytes).await,
     }
 }
 
 /// As [`perform`]; the requests are those by which the wire counts of the session increase.
-pub async fn perform_counted<A: Operations + Session>(adapter: &mut A, op: SessionOp) -> MetaReply {
+pub async fn perform_counted<A: Adapter + Session>(adapter: &mut A, op: SessionOp) -> MetaReply {
     let before = adapter.wire().requests;
     let result = perform(adapter, &op).await;
     MetaReply { result, requests: (adapter.wire().requests - before) as u32 }
@@ -85,8 +209,10 @@ pub async fn perform_counted<A: Operations + Session>(adapter: &mut A, op: Sessi
 /// Why an adapter lacks operations: what its errors say. Only the reasons for operations that it lacks are of interest.
 #[derive(Debug, Clone, Copy)]
 pub struct Lacks {
-    /// The protocol or client, which has no opens that deny a file to others, or no requests by which the server works by itself.
-    pub client: &'static str,
+    /// The protocol or client without opens that deny a file to others.
+    pub share_modes: &'static str,
+    /// The protocol or client without requests by which the server works by itself.
+    pub ranges: &'static str,
     /// Why it has no locks of byte ranges.
     pub locks: &'static str,
     /// Why it does not request the right to cache a file.
@@ -105,7 +231,8 @@ impl Lacks {
     /// The reasons of a protocol or client.
     pub const fn of(client: &'static str) -> Self {
         Self {
-            client,
+            share_modes: client,
+            ranges: client,
             locks: "this client requests no locks",
             rights: "this client requests no rights to cache files",
             notifications: client,
@@ -115,35 +242,26 @@ impl Lacks {
         }
     }
 
-    /// The error for a lock.
+    /// The protocol or client has no request that does this.
     #[cold]
-    pub fn lock(&self, op: &LockOp) -> OpError {
-        if let LockOp::OpenDenying { .. } = op {
-            return OpError::unsupported(format!("{} has no open that denies a file to others", self.client));
-        }
-        OpError::unsupported(self.locks)
+    pub fn no_request(&self, does: &str) -> OpError {
+        OpError::unsupported(format!("{} has no request that {does}", self.ranges))
     }
 
-    /// The error for work of the server by itself.
+    /// The client caches nothing.
     #[cold]
-    pub fn server_side(&self, op: &ServerSideOp) -> OpError {
-        let what = match op {
-            ServerSideOp::CopyRange { .. } => "copies a file",
-            ServerSideOp::CloneRange { .. } => "clones a file",
-            ServerSideOp::PunchHole { .. } => "punches a hole",
-            ServerSideOp::ReadSparse { .. } => "reads holes without their zeros",
-        };
-        OpError::unsupported(format!("{} has no request that {what}", self.client))
+    pub fn no_client_cache(&self) -> OpError {
+        OpError::new(ErrorClass::Unsupported, OpStep::ClientCache, self.client_cache)
     }
 
-    /// The error for what this machine holds of a file.
     #[cold]
-    pub fn client_cache(&self, op: &ClientCacheOp) -> OpError {
-        match op {
-            ClientCacheOp::Map { .. } => OpError::unsupported(self.mapping),
-            ClientCacheOp::DropCache { .. } | ClientCacheOp::Residency { .. } => {
-                OpError::new(ErrorClass::Unsupported, OpStep::ClientCache, self.client_cache)
-            }
-        }
+    fn no_notification(&self) -> OpError {
+        let detail = format!("{} has no notification of changes in a directory", self.notifications);
+        OpError::unsupported(detail)
+    }
+
+    #[cold]
+    fn no_semaphores(&self) -> OpError {
+        OpError::unsupported(format!("{} has no semaphores", self.semaphores))
     }
 }

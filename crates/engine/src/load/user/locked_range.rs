@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sharebench_model::{ErrorClass, FileRef, LockOp, MetaYield, OpError, SessionOp};
+use sharebench_model::{ErrorClass, FileRef, MetaYield, OpError, SessionOp};
 use sharebench_plan::LockRange;
 
 use crate::load::user::virtual_user::VirtualUser;
@@ -28,7 +28,7 @@ impl VirtualUser<'_> {
     ) -> Result<LockedRange, OpError> {
         let locked = LockedRange { offset: range.offset(self.number), bytes: LockRange::BYTES };
         let LockedRange { offset, bytes } = locked;
-        self.meta_when_free(LockOp::Lock { file, offset, bytes, wait: true }).await?;
+        self.meta_when_free(SessionOp::Lock { file, offset, bytes, wait: true }).await?;
         Ok(locked)
     }
 

@@ -1,6 +1,6 @@
 //! Replaying a loadfile: each of its lines is a transaction of the user, in a directory of the user's own.
 
-use sharebench_model::{DataOp, ErrorClass, FileRef, LockOp, MetaOp, MetaYield, OpError, OpStep, OpenHow};
+use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpStep, OpenHow, SessionOp};
 use sharebench_plan::{Call, Disposition, Expected, Loadfile, LoadfileLine, matches_mask};
 
 use crate::load::user::replay_state::{Held, Locking, Stored};
@@ -174,11 +174,11 @@ impl VirtualUser<'_> {
             }
             (Call::Flush { .. }, Some(handle)) => return self.flush(handle).await,
             (&Call::Lock { offset, bytes, .. }, Some(file)) => {
-                let op = LockOp::Lock { file, offset, bytes, wait: false };
+                let op = SessionOp::Lock { file, offset, bytes, wait: false };
                 return self.lock_line(op, line).await;
             }
             (&Call::Unlock { offset, bytes, .. }, Some(file)) => {
-                return self.lock_line(LockOp::Unlock { file, offset, bytes }, line).await;
+                return self.lock_line(SessionOp::Unlock { file, offset, bytes }, line).await;
             }
             (Call::SetFile { .. }, Some(file)) => {
                 let size = self.replay.files.get(&name).map_or(0, |stored| stored.own.bytes);
@@ -190,8 +190,7 @@ impl VirtualUser<'_> {
     }
 
     /// A lock or its release. Where it is rejected as unsupported, these lines are left out from now on.
-    async fn lock_line(&mut self, op: LockOp, line: &LoadfileLine) -> Result<(), OpError> {
-        let op = op.into();
+    async fn lock_line(&mut self, op: SessionOp, line: &LoadfileLine) -> Result<(), OpError> {
         let kind = OperationKind::of(&op);
         let started = self.thread.clock.now();
         let result = self.call(op).await;

@@ -1,12 +1,11 @@
 //! Operations on names; each uses the shortest possible sequence of calls.
 
 use sharebench_model::{
-    ClientCacheOp, ErrorClass, FileRef, IoPolicy, LockOp, MetaOp, MetaYield, OpError, OpStep, OpenHow,
-    SemaphoreOp, ServerSideOp, Space, Stat,
+    ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
 };
-use sharebench_target::{Lacks, Operations};
+use sharebench_target::{CacheRights, CallResult, ClientCache, Lacks, Operations, Watch};
 
-use crate::client::{Access, Client, ClientError, EntryInfo, LockRange, Modification, Path};
+use crate::client::{Access, Client, ClientError, EntryInfo, Modification, Path};
 use crate::target::policy::check_policy;
 use crate::target::session::NcpSession;
 use crate::target::session::files::OpenFile;
@@ -19,7 +18,7 @@ impl Operations for NcpSession {
         Lacks { rights: "NCP has no leases", ..Lacks::of("NCP") }
     }
 
-    async fn perform_basic(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+    async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         match op {
             MetaOp::Open { path, how, policy } => self.open(path, *how, *policy).await,
             MetaOp::Close { file } => self.close_file(*file).await,
@@ -56,49 +55,18 @@ impl Operations for NcpSession {
             }
         }
     }
+}
 
-    async fn perform_lock(&mut self, op: &LockOp) -> Result<MetaYield, OpError> {
-        match op {
-            LockOp::Lock { file, offset: start, bytes: length, wait } => {
-                self.lock(*file, LockRange { start: *start, length: *length }, *wait).await
-            }
-            LockOp::Unlock { file, offset: start, bytes: length } => {
-                self.unlock(*file, LockRange { start: *start, length: *length }).await
-            }
-            LockOp::OpenDenying { path } => self.open_denying(path).await,
+impl CacheRights for NcpSession {}
+impl Watch for NcpSession {}
+
+impl ClientCache for NcpSession {
+    async fn drop_client_cache(&mut self, file: FileRef) -> CallResult {
+        if self.cache.is_none() {
+            return Err(self.lacks().no_client_cache());
         }
-    }
-
-    async fn perform_server_side(&mut self, op: &ServerSideOp) -> Result<MetaYield, OpError> {
-        let ServerSideOp::CopyRange { from, to, offset, bytes } = op else {
-            return Err(self.lacks().server_side(op));
-        };
-        self.copy_range(*from, *to, *offset, *bytes).await.map(MetaYield::Bytes)
-    }
-
-    async fn perform_semaphore(&mut self, op: &SemaphoreOp) -> Result<MetaYield, OpError> {
-        match op {
-            SemaphoreOp::Open { name } => self.open_semaphore(name).await,
-            SemaphoreOp::Wait => self.wait_on_semaphore().await,
-            SemaphoreOp::Signal => {
-                let semaphore = self.semaphore.ok_or_else(OpError::no_open_semaphore)?;
-                self.done(async |client| client.signal_semaphore(semaphore).await).await
-            }
-            SemaphoreOp::Close => {
-                let semaphore = self.semaphore.take().ok_or_else(OpError::no_open_semaphore)?;
-                self.done(async |client| client.close_semaphore(semaphore).await).await
-            }
-        }
-    }
-
-    async fn perform_client_cache(&mut self, op: &ClientCacheOp) -> Result<MetaYield, OpError> {
-        match op {
-            ClientCacheOp::DropCache { file } if self.cache.is_some() => {
-                self.files.get(*file)?;
-                self.drop_cache(*file).await.map(|()| MetaYield::Done)
-            }
-            _ => Err(self.lacks().client_cache(op)),
-        }
+        self.files.get(file)?;
+        self.drop_cache(file).await.map(|()| MetaYield::Done)
     }
 }
 
@@ -132,7 +100,7 @@ impl NcpSession {
         done.map_err(|error| connection.record_failure(&error))
     }
 
-    async fn done(
+    pub(super) async fn done(
         &mut self,
         calls: impl AsyncFnOnce(&mut Client<SocketTransport>) -> Result<(), ClientError>,
     ) -> Result<MetaYield, OpError> {
@@ -247,7 +215,7 @@ impl NcpSession {
     }
 
     /// Writes all dirty data, so that an operation on names sees it.
-    pub(crate) async fn write_back_caches(&mut self) {
+    pub(super) async fn write_back_caches(&mut self) {
         let handle = |name: FileRef| Some((name, *self.files.get(name).ok()?.handles.first()?));
         let open: Vec<_> = self.caches.files().into_iter().filter_map(handle).collect();
         if let Some(connection) = self.connections.first_mut() {

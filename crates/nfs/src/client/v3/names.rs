@@ -1,7 +1,9 @@
 //! Operations on names and attributes: each is the shortest sequence of calls that performs it.
 
 use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat};
-use sharebench_target::{Lacks, Operations};
+use sharebench_target::{
+    CacheRights, CallResult, ClientCache, Lacks, Locks, Operations, Semaphores, ServerSide, Watch,
+};
 
 use crate::attributes::{FileAttributes, FileKind, SetFileAttributes, skip_wcc};
 use crate::client::directory_walk::DirectoryWalk;
@@ -49,7 +51,7 @@ impl Operations for NfsSession {
         }
     }
 
-    async fn perform_basic(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+    async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         match op {
             MetaOp::Open { path, how, policy } => {
                 check_policy(*policy).map_err(|refusal| refusal.at_open())?;
@@ -96,6 +98,13 @@ impl Operations for NfsSession {
         }
     }
 }
+
+impl Locks for NfsSession {}
+impl CacheRights for NfsSession {}
+impl Watch for NfsSession {}
+impl ServerSide for NfsSession {}
+impl Semaphores for NfsSession {}
+impl ClientCache for NfsSession {}
 
 impl NfsSession {
     /// Performs a call whose result is only `wcc_data`.

@@ -1,10 +1,9 @@
 //! Operations on names and attributes: each is one COMPOUND where the path to its directory is known.
 
 use sharebench_model::{
-    CacheRightOp, ErrorClass, FileRef, IoPolicy, LockOp, MetaOp, MetaYield, OpError, OpStep, OpenHow,
-    ServerSideOp, Space, Stat,
+    ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
 };
-use sharebench_target::{Lacks, Operations};
+use sharebench_target::{CallResult, ClientCache, Lacks, Operations, Semaphores, Watch};
 
 use crate::client::directory_walk::DirectoryWalk;
 use crate::client::open_files::OpenFile;
@@ -24,7 +23,7 @@ use crate::v4::names::{
     FileAttributes, Lookup, NewObject, Remove, Rename, Renamed, SetAttr,
 };
 use crate::v4::open::{
-    ChangeInfo, DENY_BOTH, DENY_NONE, DelegReturn, Open, OpenClaim, OpenConfirm, OpenHow as Creation, Opened,
+    ChangeInfo, DENY_NONE, DelegReturn, Open, OpenClaim, OpenConfirm, OpenHow as Creation, Opened,
     RESULT_CONFIRM, SHARE_BOTH, SHARE_READ, StateOwner, WANT_NO_DELEGATION,
 };
 use crate::v4::operation::Operation;
@@ -62,7 +61,7 @@ pub(crate) struct Wish {
 
 impl Wish {
     /// Denies nothing, and wants no delegation.
-    const fn of(how: OpenHow) -> Self {
+    pub(crate) const fn of(how: OpenHow) -> Self {
         Self { how, deny: DENY_NONE, delegation: WANT_NO_DELEGATION }
     }
 }
@@ -87,7 +86,7 @@ impl Operations for Nfs4Session {
         }
     }
 
-    async fn perform_basic(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+    async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         match op {
             MetaOp::Open { path, how, policy } => {
                 check_policy(*policy).map_err(|refusal| refusal.at_open())?;
@@ -120,52 +119,11 @@ impl Operations for Nfs4Session {
             MetaOp::Space => self.space().await,
         }
     }
-
-    async fn perform_lock(&mut self, op: &LockOp) -> Result<MetaYield, OpError> {
-        match op {
-            LockOp::Lock { file, offset, bytes, wait } => {
-                self.lock(*file, *offset, *bytes, *wait).await.map(|()| MetaYield::Done)
-            }
-            LockOp::Unlock { file, offset, bytes } => {
-                self.unlock(*file, *offset, *bytes).await.map(|()| MetaYield::Done)
-            }
-            LockOp::OpenDenying { path } => {
-                let wish = Wish { deny: DENY_BOTH, ..Wish::of(OpenHow::ReadWrite) };
-                self.open_with(path, wish, IoPolicy::default()).await
-            }
-        }
-    }
-
-    async fn perform_cache_right(&mut self, op: &CacheRightOp) -> Result<MetaYield, OpError> {
-        match op {
-            CacheRightOp::OpenLeased { .. } => Err(OpError::unsupported(self.lacks().rights)),
-            CacheRightOp::OpenDelegated { path } => self.open_delegated(path).await,
-            CacheRightOp::AwaitRecall { file } => self.await_recall(*file).await,
-            CacheRightOp::GiveBack { file } => {
-                let had_one = self.end_delegation_of(*file).await?;
-                had_one.then_some(MetaYield::Done).ok_or_else(OpError::no_right)
-            }
-        }
-    }
-
-    async fn perform_server_side(&mut self, op: &ServerSideOp) -> Result<MetaYield, OpError> {
-        match *op {
-            _ if self.minor < 2 => Err(self.lacks().server_side(op)),
-            ServerSideOp::CopyRange { from, to, offset, bytes } => {
-                self.copy_range(from, to, offset, bytes).await.map(MetaYield::Bytes)
-            }
-            ServerSideOp::CloneRange { from, to, bytes } => {
-                self.clone_range(from, to, bytes).await.map(|()| MetaYield::Done)
-            }
-            ServerSideOp::PunchHole { file, offset, bytes } => {
-                self.deallocate(file, offset, bytes).await.map(|()| MetaYield::Done)
-            }
-            ServerSideOp::ReadSparse { file, offset, len } => {
-                self.read_sparse(file, offset, len).await.map(MetaYield::Bytes)
-            }
-        }
-    }
 }
+
+impl Watch for Nfs4Session {}
+impl Semaphores for Nfs4Session {}
+impl ClientCache for Nfs4Session {}
 
 impl Nfs4Session {
     /// LOOKUP of a name: its handle and kind.
@@ -222,7 +180,7 @@ impl Nfs4Session {
     }
 
     /// OPEN without a delegation.
-    async fn open_with(&mut self, path: &str, wish: Wish, policy: IoPolicy) -> Result<MetaYield, OpError> {
+    pub(crate) async fn open_with(&mut self, path: &str, wish: Wish, policy: IoPolicy) -> CallResult {
         let OpenedAs { file, handle, size, delegation } = self.open_wishing(path, wish, policy).await?;
         if let Some(delegation) = delegation {
             self.return_delegation(handle, delegation).await?;

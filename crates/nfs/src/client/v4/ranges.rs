@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use sharebench_model::{FileRef, OpError};
+use sharebench_model::{FileRef, MetaYield, OpError};
+use sharebench_target::{CallResult, Operations, ServerSide};
 
 use crate::client::v4::compound::{Compound, Results};
 use crate::client::v4::recovery::{MAX_RETRY_DELAY, MIN_RETRY_DELAY};
@@ -35,7 +36,68 @@ fn ended(offloaded: Offloaded) -> Result<u64, OpError> {
     }
 }
 
+impl ServerSide for Nfs4Session {
+    /// COPY of as many bytes as the server copies by one call; returns how many these were.
+    async fn copy_range(&mut self, from: FileRef, to: FileRef, offset: u64, bytes: u64) -> CallResult {
+        self.check_version("copies a file")?;
+        let files = [self.files.get(from)?.handle, self.files.get(to)?.handle];
+        let copied = match self.copy(&files, offset, bytes, true).await? {
+            CopyEnd::Copied(copied) => copied,
+            CopyEnd::Continues(state) => self.wait_for_copy(files[1], state).await?,
+            CopyEnd::NotSynchronous => match self.copy(&files, offset, bytes, false).await? {
+                CopyEnd::Copied(copied) => copied,
+                CopyEnd::Continues(state) => self.wait_for_copy(files[1], state).await?,
+                CopyEnd::NotSynchronous => {
+                    return Err(Nfs4Status::OffloadNoReqs.failure(Operation::Copy.name()));
+                }
+            },
+        };
+        if copied > bytes {
+            return Err(OpError::copied_too_much(Operation::Copy.name(), copied, bytes));
+        }
+        Ok(MetaYield::Bytes(copied))
+    }
+
+    async fn clone_range(&mut self, from: FileRef, to: FileRef, bytes: u64) -> CallResult {
+        self.check_version("clones a file")?;
+        let files = [self.files.get(from)?.handle, self.files.get(to)?.handle];
+        let clone = Clone4 {
+            source_state: files[0].state,
+            destination_state: files[1].state,
+            source_offset: 0,
+            destination_offset: 0,
+            count: bytes,
+        };
+        self.between(Operation::Clone, &files, &clone).await?.done(Operation::Clone)?;
+        Ok(MetaYield::Done)
+    }
+
+    async fn punch_hole(&mut self, file: FileRef, offset: u64, bytes: u64) -> CallResult {
+        self.check_version("punches a hole")?;
+        let OpenState { handle, state, .. } = self.files.get(file)?.handle;
+        let build = |compound: &mut Compound<'_>, _: Caller| {
+            compound
+                .handle(&handle)
+                .operation(Operation::Deallocate, &Range { state, offset, length: bytes });
+        };
+        let mut results = self.request(Request::changing(Operation::Deallocate), build).await?;
+        results.done(Operation::PutFh)?;
+        results.done(Operation::Deallocate)?;
+        Ok(MetaYield::Done)
+    }
+
+    async fn read_sparse(&mut self, file: FileRef, offset: u64, len: u32) -> CallResult {
+        self.check_version("reads holes without their zeros")?;
+        self.read_with_holes(file, offset, len).await.map(MetaYield::Bytes)
+    }
+}
+
 impl Nfs4Session {
+    /// Fails in the versions before 4.2.
+    fn check_version(&self, does: &str) -> Result<(), OpError> {
+        if self.minor < 2 { Err(self.lacks().no_request(does)) } else { Ok(()) }
+    }
+
     /// Performs an operation from the saved to the current handle.
     async fn between<'a>(
         &mut self,
@@ -55,32 +117,6 @@ impl Nfs4Session {
         results.done(Operation::SaveFh)?;
         results.done(Operation::PutFh)?;
         Ok(results)
-    }
-
-    /// COPY of as many bytes as the server copies by one call; returns how many these were.
-    pub(crate) async fn copy_range(
-        &mut self,
-        from: FileRef,
-        to: FileRef,
-        offset: u64,
-        bytes: u64,
-    ) -> Result<u64, OpError> {
-        let files = [self.files.get(from)?.handle, self.files.get(to)?.handle];
-        let copied = match self.copy(&files, offset, bytes, true).await? {
-            CopyEnd::Copied(copied) => copied,
-            CopyEnd::Continues(state) => self.wait_for_copy(files[1], state).await?,
-            CopyEnd::NotSynchronous => match self.copy(&files, offset, bytes, false).await? {
-                CopyEnd::Copied(copied) => copied,
-                CopyEnd::Continues(state) => self.wait_for_copy(files[1], state).await?,
-                CopyEnd::NotSynchronous => {
-                    return Err(Nfs4Status::OffloadNoReqs.failure(Operation::Copy.name()));
-                }
-            },
-        };
-        if copied > bytes {
-            return Err(OpError::copied_too_much(Operation::Copy.name(), copied, bytes));
-        }
-        Ok(copied)
     }
 
     async fn copy(
@@ -142,35 +178,6 @@ impl Nfs4Session {
         let mut results = self.request(Request::reading(Operation::OffloadStatus), build).await?;
         results.done(Operation::PutFh)?;
         results.get(Operation::OffloadStatus)
-    }
-
-    pub(crate) async fn clone_range(
-        &mut self,
-        from: FileRef,
-        to: FileRef,
-        bytes: u64,
-    ) -> Result<(), OpError> {
-        let files = [self.files.get(from)?.handle, self.files.get(to)?.handle];
-        let clone = Clone4 {
-            source_state: files[0].state,
-            destination_state: files[1].state,
-            source_offset: 0,
-            destination_offset: 0,
-            count: bytes,
-        };
-        self.between(Operation::Clone, &files, &clone).await?.done(Operation::Clone)
-    }
-
-    pub(crate) async fn deallocate(&mut self, file: FileRef, offset: u64, bytes: u64) -> Result<(), OpError> {
-        let OpenState { handle, state, .. } = self.files.get(file)?.handle;
-        let build = |compound: &mut Compound<'_>, _: Caller| {
-            compound
-                .handle(&handle)
-                .operation(Operation::Deallocate, &Range { state, offset, length: bytes });
-        };
-        let mut results = self.request(Request::changing(Operation::Deallocate), build).await?;
-        results.done(Operation::PutFh)?;
-        results.done(Operation::Deallocate)
     }
 }
 

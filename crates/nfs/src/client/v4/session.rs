@@ -60,7 +60,7 @@ pub(crate) type Nfs4Session = NfsCaller<Nfs4State>;
 /// is one COMPOUND as well. If the server postpones it
 /// (`NFS4ERR_DELAY`), or its connection is lost, it is sent again, and its reply counts each time. From minor version 1 on
 /// a repeated call has the slot and the number of the first attempt, so that the server performs it only once. The
-/// session wants no layouts, and delegations only for [`CacheRightOp::OpenDelegated`], so that every operation is measured at the
+/// session wants no layouts, and delegations only for [`SessionOp::OpenDelegated`], so that every operation is measured at the
 /// server.
 #[derive(Debug)]
 pub(crate) struct Nfs4State {

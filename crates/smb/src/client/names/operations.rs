@@ -2,11 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use sharebench_model::{
-    CacheRightOp, ErrorClass, IoPolicy, LockOp, MetaOp, MetaYield, OpError, OpStep, OpenHow, ServerSideOp,
-    Space, Stat, WatchOp,
-};
-use sharebench_target::{Lacks, Operations};
+use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat};
+use sharebench_target::{CallResult, ClientCache, Lacks, Operations, Semaphores};
 
 use crate::client::exchange::Exchange;
 use crate::client::names::policy::{access_and_disposition, create_options};
@@ -44,7 +41,7 @@ impl Operations for SmbSession {
         Lacks { rights: "SMB has leases and no delegations", ..Lacks::of("SMB") }
     }
 
-    async fn perform_basic(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+    async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         match op {
             MetaOp::Open { path, how, policy } => self.open(path, *how, *policy).await,
             MetaOp::Close { file } => {
@@ -76,43 +73,10 @@ impl Operations for SmbSession {
             MetaOp::Space => self.space().await,
         }
     }
-
-    async fn perform_lock(&mut self, op: &LockOp) -> Result<MetaYield, OpError> {
-        match op {
-            LockOp::Lock { file, offset, bytes, wait } => self.lock(*file, *offset, *bytes, *wait).await,
-            LockOp::Unlock { file, offset, bytes } => self.unlock(*file, *offset, *bytes).await,
-            LockOp::OpenDenying { path } => self.open_denying(path).await,
-        }
-    }
-
-    async fn perform_cache_right(&mut self, op: &CacheRightOp) -> Result<MetaYield, OpError> {
-        match op {
-            CacheRightOp::OpenLeased { path } => self.open_leased(path).await,
-            CacheRightOp::OpenDelegated { .. } => Err(OpError::unsupported(self.lacks().rights)),
-            CacheRightOp::AwaitRecall { file } => self.await_break(*file).await,
-            CacheRightOp::GiveBack { file } => self.end_right_of(*file),
-        }
-    }
-
-    async fn perform_watch(&mut self, op: &WatchOp) -> Result<MetaYield, OpError> {
-        match op {
-            WatchOp::OpenDirectory { path } => self.open_directory(path).await,
-            WatchOp::Watch { file } => self.watch(*file).await,
-            WatchOp::AwaitChange { file } => self.await_change(*file).await,
-        }
-    }
-
-    async fn perform_server_side(&mut self, op: &ServerSideOp) -> Result<MetaYield, OpError> {
-        match op {
-            ServerSideOp::CopyRange { from, to, offset, bytes } => {
-                self.copy_range(*from, *to, *offset, *bytes).await.map(MetaYield::Bytes)
-            }
-            ServerSideOp::CloneRange { from, to, bytes } => self.clone_range(*from, *to, *bytes).await,
-            ServerSideOp::PunchHole { file, offset, bytes } => self.punch_hole(*file, *offset, *bytes).await,
-            ServerSideOp::ReadSparse { .. } => Err(self.lacks().server_side(op)),
-        }
-    }
 }
+
+impl Semaphores for SmbSession {}
+impl ClientCache for SmbSession {}
 
 impl SmbSession {
     /// Fails if the target's directory does not exist.

@@ -1,10 +1,12 @@
 //! Operations on names and attributes over SMB1: each is the shortest sequence of requests that performs it.
 
 use sharebench_model::{
-    CacheRightOp, Entry, ErrorClass, FileRef, IoPolicy, ListedPage, LockOp, MetaOp, MetaYield, OpError,
-    OpStep, OpenHow, Space, Stat,
+    Entry, ErrorClass, FileRef, IoPolicy, ListedPage, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space,
+    Stat,
 };
-use sharebench_target::{HeldEntries, Lacks, ListingGuard, Operations};
+use sharebench_target::{
+    CallResult, ClientCache, HeldEntries, Lacks, ListingGuard, Operations, Semaphores, ServerSide, Watch,
+};
 
 use super::connection::oplock_file;
 use super::session::{Nt1File, Nt1Session};
@@ -48,7 +50,7 @@ impl Operations for Nt1Session {
         }
     }
 
-    async fn perform_basic(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+    async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         match op {
             MetaOp::Open { path, how, policy } => self.open(path, *how, *policy).await,
             MetaOp::Close { file } => {
@@ -90,24 +92,12 @@ impl Operations for Nt1Session {
             }
         }
     }
-
-    async fn perform_lock(&mut self, op: &LockOp) -> Result<MetaYield, OpError> {
-        match op {
-            LockOp::Lock { file, offset, bytes, wait } => self.lock(*file, *offset, *bytes, *wait).await,
-            LockOp::Unlock { file, offset, bytes } => self.unlock(*file, *offset, *bytes).await,
-            LockOp::OpenDenying { path } => self.open_denying(path).await,
-        }
-    }
-
-    async fn perform_cache_right(&mut self, op: &CacheRightOp) -> Result<MetaYield, OpError> {
-        match op {
-            CacheRightOp::OpenLeased { path } => self.open_with_oplock(path).await,
-            CacheRightOp::OpenDelegated { .. } => Err(OpError::unsupported(self.lacks().rights)),
-            CacheRightOp::AwaitRecall { file } => self.await_break(*file).await,
-            CacheRightOp::GiveBack { file } => self.end_right_of(*file),
-        }
-    }
 }
+
+impl Watch for Nt1Session {}
+impl ServerSide for Nt1Session {}
+impl Semaphores for Nt1Session {}
+impl ClientCache for Nt1Session {}
 
 impl Nt1Session {
     /// The name below the share, which starts with a separator.
