@@ -3,6 +3,7 @@
 //! In virtual time it makes queueing theory's answers exact tests of the engine; in real time it is a server of
 //! known speed without a network. It keeps a log of what it did.
 
+mod collected;
 mod device;
 mod names;
 mod request_class;
@@ -18,7 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use sharebench_model::{
-    CachePolicy, DataOp, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, Reply, Slot, TargetFacts, WireCount,
+    CachePolicy, DataOp, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, Reply, SessionOp, Slot,
+    TargetFacts, WireCount,
 };
 use sharebench_target::{
     Capabilities, ConnectError, Extensions, LocalBoxFuture, PolicyRefusal, PolicyTerms, Readings, Session,
@@ -31,6 +33,7 @@ use crate::time::sleep::Sleep;
 use names::NameTimes;
 use server_cache::Asked;
 
+pub use collected::{collect, finished_steps};
 pub use device::{Device, Served, Service};
 pub use request_class::RequestClass;
 pub use server_cache::{Replacement, ServerCache};
@@ -248,9 +251,9 @@ impl Session for SimulatedSession {
         }
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
         let opened = match &op {
-            MetaOp::Open { path, policy, .. } => {
+            SessionOp::Basic(MetaOp::Open { path, policy, .. }) => {
                 let mut hasher = DefaultHasher::new();
                 path.hash(&mut hasher);
                 Some((hasher.finish(), policy.cache == CachePolicy::Unbuffered))
