@@ -3,104 +3,47 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, mpsc};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
-use sharebench_engine::{Clock, Run, StopSignal};
-use sharebench_model::{
-    DataOp, ErrorClass, Measure, MetaOp, MetaReply, OpError, OpStep, Reply, RunEvent, RunOutcome, Slot,
-    TargetFacts, WireCount,
-};
+use sharebench_engine::{Clock, CollectedRun, RunEnd};
+use sharebench_model::{ErrorClass, Measure, MetaOp, MetaReply, OpError, OpStep};
 use sharebench_plan::Plan;
 use sharebench_target::{
-    Capabilities, ConnectError, Extensions, LocalBoxFuture, MemoryTarget, Readings, Session, SessionSpec,
-    Target,
+    Alteration, Altered, Connecting, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
 };
 
 /// The second session, which is the only user's first, does its `nth` operation on names and loses the reply.
+#[derive(Clone)]
 struct Losing {
-    memory: MemoryTarget,
     nth: u32,
-    sessions: AtomicU32,
+    sessions: Arc<AtomicU32>,
 }
 
-impl Target for Losing {
-    fn url(&self) -> String {
-        self.memory.url()
-    }
+/// Loses the reply to the last of so many operations.
+struct LosingSession(u32);
 
-    fn capabilities(&self) -> Capabilities {
-        self.memory.capabilities()
+impl Alteration for Losing {
+    fn connect<'a>(&'a self, inner: &'a dyn Target, spec: &'a SessionSpec) -> Connecting<'a> {
+        let second = self.sessions.fetch_add(1, Ordering::Relaxed) == 1;
+        let left = if second { self.nth } else { u32::MAX };
+        Box::pin(async move { Ok(LosingSession(left).session(inner.connect(spec).await?)) })
     }
+}
 
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+impl Alteration for LosingSession {
+    fn call<'s>(&'s mut self, inner: &'s mut dyn Session, op: MetaOp) -> LocalBoxFuture<'s, MetaReply> {
         Box::pin(async move {
-            let inner = self.memory.connect(spec).await?;
-            let second = self.sessions.fetch_add(1, Ordering::Relaxed) == 1;
-            let left = if second { self.nth } else { u32::MAX };
-            Ok(Box::new(LosingSession { inner, left }) as Box<dyn Session>)
-        })
-    }
-}
-
-struct LosingSession {
-    inner: Box<dyn Session>,
-    left: u32,
-}
-
-impl Session for LosingSession {
-    fn facts(&self) -> TargetFacts {
-        self.inner.facts()
-    }
-
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.inner.buffer(slot)
-    }
-
-    fn max_transfer(&self, op: DataOp) -> u32 {
-        self.inner.max_transfer(op)
-    }
-
-    fn submit(&mut self, slot: Slot, op: DataOp) {
-        self.inner.submit(slot, op);
-    }
-
-    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
-        self.inner.poll_replies(cx, replies)
-    }
-
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
-        Box::pin(async move {
-            let reply = self.inner.call(op).await;
-            self.left = self.left.saturating_sub(1);
-            if self.left > 0 {
+            let reply = inner.call(op).await;
+            self.0 = self.0.saturating_sub(1);
+            if self.0 > 0 {
                 return reply;
             }
             let lost = OpError::new(ErrorClass::Disconnected, OpStep::Injected, "its reply was lost");
             MetaReply { result: Err(lost), ..reply }
         })
-    }
-
-    fn wire(&self) -> WireCount {
-        self.inner.wire()
-    }
-
-    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
-        None
-    }
-
-    fn readings(&self) -> Option<&dyn Readings> {
-        self.inner.readings()
-    }
-
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        self.inner.close()
     }
 }
 
@@ -176,27 +119,12 @@ fn measure(plan: &str, nth: u32) -> (Measure, MemoryTarget) {
     let memory = MemoryTarget::new();
     let clock = Clock::virtual_at(0);
     let device = Device::new(1).service_center(1, Service::Fixed(Duration::from_micros(200)));
-    let losing = Losing { memory: memory.clone(), nth, sessions: AtomicU32::new(0) };
-    let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(losing, &clock, device))];
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan: &Plan::parse(plan).unwrap().resolve().unwrap(),
-        targets: &targets,
-        done: &[],
-        directory: ".sharebench-lost",
-        resumed: false,
-        stop: &StopSignal::default(),
-        clock: &clock,
-        events: &sender,
-        ranks: None,
-    };
-    let end = run.execute().unwrap();
-    assert_eq!((end.outcome, end.leftovers), (RunOutcome::Complete, Vec::new()), "{nth}");
-    let step = receiver.try_iter().find_map(|event| match event {
-        RunEvent::StepFinished(step) => Some(step.measure),
-        _ => None,
-    });
-    (step.unwrap(), memory)
+    let losing = Altered::new(memory.clone(), Losing { nth, sessions: Arc::default() });
+    let plan = Plan::parse(plan).unwrap().resolve().unwrap();
+    let simulated = SimulatedTarget::new(losing, &clock, device);
+    let mut run = CollectedRun::new(&plan, &[Arc::new(simulated)], &clock);
+    assert_eq!(run.end, Ok(RunEnd::CLEAN), "{nth}");
+    (run.steps.remove(0).measure, memory)
 }
 
 #[test]

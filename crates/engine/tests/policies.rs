@@ -1,19 +1,18 @@
 //! Policies of whole runs on doubles: refused before anything is made, kept, watched, and timed.
 #![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
-use std::task::{Context, Poll};
 
-use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
+use sharebench_engine::{Clock, CollectedRun, RunEnd, StartError};
 use sharebench_model::{
-    DataOp, IoPolicy, MetaOp, MetaReply, MetaYield, Reply, Residency, RunEvent, RunOutcome, Slot, StepError,
-    StepResult, TargetFacts, Verdict, WireCount,
+    DataOp, IoPolicy, MetaOp, MetaReply, MetaYield, Residency, RunOutcome, Slot, StepError, StepResult,
+    Verdict, WireCount,
 };
 use sharebench_plan::Plan;
 use sharebench_target::{
-    Capabilities, ConnectError, Extensions, LocalBoxFuture, MemoryTarget, NullTarget, PolicyRefusal,
-    PolicyTerms, Readings, Session, SessionSpec, Target,
+    Alteration, Capabilities, Connecting, LocalBoxFuture, MemoryTarget, NullTarget, PolicyRefusal,
+    PolicyTerms, Session, SessionSpec, Target,
 };
 
 /// A target in memory with a page cache that holds the same whatever is done.
@@ -30,7 +29,6 @@ struct Paged {
 }
 
 struct PagedSession {
-    inner: Box<dyn Session>,
     seen: Residency,
     /// Requests that the target inside never saw.
     looks: u64,
@@ -57,66 +55,34 @@ impl Target for Paged {
         self.inner.policy(wanted).map(|_| PolicyTerms { alignment })
     }
 
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
         let seen = Residency { bytes: 65_536, resident: self.resident, dirty: Some(self.dirty) };
         Box::pin(async move {
             let inner = self.inner.connect(spec).await?;
             let reads = self.reads.clone();
-            Ok(Box::new(PagedSession { inner, seen, looks: 0, reads }) as Box<dyn Session>)
+            Ok(PagedSession { seen, looks: 0, reads }.session(inner))
         })
     }
 }
 
-impl Session for PagedSession {
-    fn facts(&self) -> TargetFacts {
-        self.inner.facts()
-    }
-
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.inner.buffer(slot)
-    }
-
-    fn max_transfer(&self, op: DataOp) -> u32 {
-        self.inner.max_transfer(op)
-    }
-
-    fn submit(&mut self, slot: Slot, op: DataOp) {
+impl Alteration for PagedSession {
+    fn submit(&mut self, inner: &mut dyn Session, slot: Slot, op: DataOp) {
         self.reads.fetch_add(u64::from(matches!(op, DataOp::Read { .. })), Ordering::Relaxed);
-        self.inner.submit(slot, op);
+        inner.submit(slot, op);
     }
 
-    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
-        self.inner.poll_replies(cx, replies)
-    }
-
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn call<'s>(&'s mut self, inner: &'s mut dyn Session, op: MetaOp) -> LocalBoxFuture<'s, MetaReply> {
         let result = match op {
             MetaOp::Residency { .. } => Ok(MetaYield::Residency(self.seen)),
             MetaOp::DropCache { .. } => Ok(MetaYield::Done),
-            other => return self.inner.call(other),
+            other => return inner.call(other),
         };
         self.looks += 1;
         Box::pin(async move { MetaReply { result, requests: 1 } })
     }
 
-    fn wire(&self) -> WireCount {
-        let wire = self.inner.wire();
-        WireCount { requests: wire.requests + self.looks, ..wire }
-    }
-
-    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
-        None
-    }
-
-    fn readings(&self) -> Option<&dyn Readings> {
-        self.inner.readings()
-    }
-
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        self.inner.close()
+    fn wire(&self, of_inner: WireCount) -> WireCount {
+        WireCount { requests: of_inner.requests + self.looks, ..of_inner }
     }
 }
 
@@ -135,25 +101,8 @@ fn run(
          record_sizes = ['4KiB']\n{sweep}"
     );
     let plan = Plan::parse(&text).unwrap().resolve().unwrap();
-    let (sender, receiver) = mpsc::channel();
-    let stop = StopSignal::default();
-    let end = Run {
-        plan: &plan,
-        targets,
-        done: &[],
-        directory: ".sharebench-policy",
-        resumed: false,
-        stop: &stop,
-        clock: &Clock::start(),
-        events: &sender,
-        ranks: None,
-    }
-    .execute();
-    let steps = receiver.try_iter().filter_map(|event| match event {
-        RunEvent::StepFinished(step) => Some(*step),
-        _ => None,
-    });
-    (end, steps.collect())
+    let run = CollectedRun::new(&plan, targets, &Clock::start());
+    (run.end, run.steps)
 }
 
 fn check<'a>(step: &'a StepResult, name: &str) -> Option<&'a sharebench_model::Check> {

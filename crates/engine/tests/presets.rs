@@ -3,21 +3,15 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
 
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
-use sharebench_engine::{Clock, Run, StopSignal};
+use sharebench_engine::{Clock, CollectedRun, RunEnd};
 use sharebench_model::units::ByteSize;
-use sharebench_model::{
-    DataOp, ErrorClass, Fact, MetaOp, MetaReply, Part, Reply, RunEvent, RunOutcome, Slot, StepResult,
-    TargetFacts, UnitObjective, Verdict, WireCount,
-};
+use sharebench_model::{DataOp, ErrorClass, Fact, Part, RunEvent, Slot, StepResult, UnitObjective, Verdict};
 use sharebench_plan::{Load, Plan, PlannedTarget, Preset, Scale, Think, Verify, WORKLOADS};
-use sharebench_target::{
-    Capabilities, ConnectError, Extensions, LocalBoxFuture, MemoryTarget, Readings, Session, SessionSpec,
-    Target,
-};
+use sharebench_target::{Alteration, Altered, Connecting, MemoryTarget, Session, SessionSpec, Target};
 
 /// Runs a plan that must end well.
 fn run(plan: &Plan, memory: &MemoryTarget) -> (Vec<StepResult>, Vec<RunEvent>) {
@@ -30,27 +24,10 @@ fn run_on(plan: &Plan, target: impl Target + 'static) -> (Vec<StepResult>, Vec<R
 
 fn run_by(plan: &Plan, target: impl Target + 'static, device: Device) -> (Vec<StepResult>, Vec<RunEvent>) {
     let clock = Clock::virtual_at(0);
-    let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(target, &clock, device))];
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan: &plan.resolve().unwrap(),
-        targets: &targets,
-        done: &[],
-        directory: ".sharebench-presets",
-        resumed: false,
-        stop: &StopSignal::default(),
-        clock: &clock,
-        events: &sender,
-        ranks: None,
-    };
-    let end = run.execute().unwrap();
-    assert_eq!((end.outcome, end.leftovers), (RunOutcome::Complete, Vec::new()));
-    let events: Vec<RunEvent> = receiver.try_iter().collect();
-    let steps = events.iter().filter_map(|event| match event {
-        RunEvent::StepFinished(step) => Some(step.as_ref().clone()),
-        _ => None,
-    });
-    (steps.collect(), events)
+    let simulated = SimulatedTarget::new(target, &clock, device);
+    let run = CollectedRun::new(&plan.resolve().unwrap(), &[Arc::new(simulated)], &clock);
+    assert_eq!(run.end, Ok(RunEnd::CLEAN));
+    (run.steps, run.events)
 }
 
 /// A preset with two steps of few users, short pauses and small files; every byte that is read is checked.
@@ -216,42 +193,18 @@ fn streams_and_accelerators_that_a_link_carries_are_in_the_step_with_their_unit(
 }
 
 /// A target whose requests carry at most 60 KiB, and end at each multiple of it, as calls of NCP do.
-struct Narrow(MemoryTarget);
+#[derive(Clone)]
+struct Narrow;
 
 const NARROW: u32 = 60 << 10;
 
-struct NarrowSession(Box<dyn Session>);
-
-impl Target for Narrow {
-    fn url(&self) -> String {
-        self.0.url()
+impl Alteration for Narrow {
+    fn connect<'a>(&'a self, inner: &'a dyn Target, spec: &'a SessionSpec) -> Connecting<'a> {
+        assert!(spec.allow_split && spec.slot_bytes <= NARROW, "{spec:?}");
+        Box::pin(async move { Ok(Self.session(inner.connect(spec).await?)) })
     }
 
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { max_record: NARROW, ..self.0.capabilities() }
-    }
-
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
-        Box::pin(async move {
-            assert!(spec.allow_split && spec.slot_bytes <= NARROW, "{spec:?}");
-            Ok(Box::new(NarrowSession(self.0.connect(spec).await?)) as Box<dyn Session>)
-        })
-    }
-}
-
-impl Session for NarrowSession {
-    fn facts(&self) -> TargetFacts {
-        self.0.facts()
-    }
-
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.0.buffer(slot)
-    }
-
-    fn max_transfer(&self, op: DataOp) -> u32 {
+    fn max_transfer(&self, _: &dyn Session, op: DataOp) -> u32 {
         match op {
             DataOp::Read { offset, len, .. } | DataOp::Write { offset, len, .. } => {
                 len.min(NARROW - (offset % u64::from(NARROW)) as u32)
@@ -260,39 +213,11 @@ impl Session for NarrowSession {
         }
     }
 
-    fn submit(&mut self, slot: Slot, op: DataOp) {
+    fn submit(&mut self, inner: &mut dyn Session, slot: Slot, op: DataOp) {
         if let DataOp::Read { len, .. } | DataOp::Write { len, .. } = op {
-            assert!(len <= self.max_transfer(op), "{op:?} is more than a request carries");
+            assert!(len <= self.max_transfer(inner, op), "{op:?} is more than a request carries");
         }
-        self.0.submit(slot, op);
-    }
-
-    fn poll_replies(
-        &mut self,
-        cx: &mut std::task::Context<'_>,
-        replies: &mut Vec<Reply>,
-    ) -> std::task::Poll<()> {
-        self.0.poll_replies(cx, replies)
-    }
-
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
-        self.0.call(op)
-    }
-
-    fn wire(&self) -> WireCount {
-        self.0.wire()
-    }
-
-    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
-        None
-    }
-
-    fn readings(&self) -> Option<&dyn Readings> {
-        self.0.readings()
-    }
-
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        self.0.close()
+        inner.submit(slot, op);
     }
 }
 
@@ -308,7 +233,9 @@ fn a_split_block_counts_as_several_requests_everywhere_and_is_reported() {
     )
     .unwrap();
     for found in ["stays in", "unchanged and used again"] {
-        let (steps, events) = run_on(&plan, Narrow(memory.clone()));
+        let mut narrow = Altered::new(memory.clone(), Narrow);
+        narrow.capabilities.max_record = NARROW;
+        let (steps, events) = run_on(&plan, narrow);
         let reported = warnings(&events);
         assert!(reported.contains(found), "{reported}");
         assert!(

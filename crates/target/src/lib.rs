@@ -6,6 +6,7 @@
 //! Sessions never take times, read ahead, cache, split, merge or reply without a request on the wire, except where
 //! [`Target::caches`] says so.
 
+mod altered;
 pub mod buffer_pool;
 mod faulty;
 mod listing;
@@ -29,6 +30,7 @@ mod working_directory;
 
 pub mod conformance;
 
+pub use altered::{Alteration, Altered};
 pub use faulty::{Fault, FaultyTarget};
 pub use listing::{
     HeldEntries, ListingGuard, MAX_HELD_BYTES, MAX_HELD_ENTRIES, MAX_LISTED_ENTRIES, MAX_NAME_BYTES,
@@ -39,9 +41,9 @@ pub use policy::{PolicyRefusal, PolicyTerms};
 pub use scripted::{Answer, ScriptedTarget};
 pub use secret::{Exposed, Secret, wipe};
 pub use session::{
-    CallDepth, CallReply, Capabilities, ConnectError, Extensions, Idle, LocalBoxFuture, LoginPhase,
-    OverlappingCalls, Probe, Readings, Session, SessionSpec, Target, UrlPart, WholeFiles, call, reply_for,
-    whole_transfer,
+    CallDepth, CallReply, Capabilities, ConnectError, Connecting, Extensions, Idle, LocalBoxFuture,
+    LoginPhase, OverlappingCalls, PhaseObserver, Probe, Readings, Session, SessionSpec, Target, UrlPart,
+    WholeFiles, call, reply_for, whole_transfer,
 };
 pub use url::{TargetUrl, UrlError};
 pub use with_bypass::WithBypass;

@@ -19,7 +19,7 @@ use crate::memory_sharing::Opener;
 use crate::memory_watches::{Watches, changed_names};
 use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{
-    CallDepth, CallReply, Capabilities, ConnectError, Extensions, LocalBoxFuture, OverlappingCalls, Readings,
+    CallDepth, CallReply, Capabilities, Connecting, Extensions, LocalBoxFuture, OverlappingCalls, Readings,
     Session, SessionSpec, Target, whole_transfer,
 };
 
@@ -83,10 +83,7 @@ impl Target for MemoryTarget {
         CallDepth { max: 1024, reason: "this is the limit of the test double" }
     }
 
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
         let session = MemorySession {
             number: SESSIONS.fetch_add(1, Ordering::Relaxed),
             tree: self.0.clone(),

@@ -8,9 +8,9 @@ use sharebench_model::{
     CacheRight, ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpenHow, RateBase, RunOutcome, StepError,
     Verdict,
 };
-use sharebench_target::{Capabilities, LocalBoxFuture, MemoryTarget, Session};
+use sharebench_target::{Alteration, Altered, LocalBoxFuture, MemoryTarget, Session};
 
-use super::altered::{Alteration, Altered, rejected};
+use super::replies::rejected;
 use super::runner::{Ran, run_with};
 
 /// What is wrong with a server.
@@ -41,8 +41,6 @@ const TESTS: &str =
 #[derive(Clone)]
 struct Faulty {
     fault: Fault,
-    /// Each job owns a thread.
-    blocking: bool,
     stop: StopSignal,
     /// Of all sessions.
     rights: Arc<AtomicU64>,
@@ -89,10 +87,6 @@ impl Faulty {
 }
 
 impl Alteration for Faulty {
-    fn capabilities(&self, of_memory: Capabilities) -> Capabilities {
-        Capabilities { blocking: self.blocking, ..of_memory }
-    }
-
     fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: MetaOp) -> LocalBoxFuture<'s, MetaReply> {
         Box::pin(async move {
             let mut reply = match (self.fault, &op) {
@@ -129,14 +123,16 @@ fn run_on(fault: Fault, blocking: bool, plan: (&str, &str)) -> (Ran, Vec<String>
     let stop = StopSignal::default();
     let faulty = Faulty {
         fault,
-        blocking,
         stop: stop.clone(),
         rights: Arc::default(),
         recalls: Arc::default(),
         open: Arc::default(),
     };
     let open = Arc::clone(&faulty.open);
-    let ran = run_with(plan, Altered(memory.clone(), faulty), (&Clock::start(), &stop));
+    let mut target = Altered::new(memory.clone(), faulty);
+    // Each job owns a thread.
+    target.capabilities.blocking = blocking;
+    let ran = run_with(plan, target, (&Clock::start(), &stop));
     (ran, memory.names(), open.load(Ordering::SeqCst))
 }
 

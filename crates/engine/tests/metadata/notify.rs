@@ -8,9 +8,9 @@ use sharebench_model::{
     ChangeKind, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, NameChange, OpError, OpenHow, RateBase,
     RunOutcome, StepError, Verdict,
 };
-use sharebench_target::{Capabilities, LocalBoxFuture, MemoryTarget, Session};
+use sharebench_target::{Alteration, Altered, LocalBoxFuture, MemoryTarget, Session};
 
-use super::altered::{Alteration, Altered, rejected, replied};
+use super::replies::{rejected, replied};
 use super::runner::{Ran, run_with};
 
 /// What is wrong with a server.
@@ -51,8 +51,6 @@ const LOST_WAITS: u32 = 3;
 #[derive(Clone)]
 struct Faulty {
     fault: Fault,
-    /// Each job owns a thread.
-    blocking: bool,
     stop: StopSignal,
     /// Of all sessions.
     reports: Arc<AtomicU64>,
@@ -140,10 +138,6 @@ impl Faulty {
 }
 
 impl Alteration for Faulty {
-    fn capabilities(&self, of_memory: Capabilities) -> Capabilities {
-        Capabilities { blocking: self.blocking, ..of_memory }
-    }
-
     fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: MetaOp) -> LocalBoxFuture<'s, MetaReply> {
         Box::pin(async move {
             if let Some(reply) = self.faulty_reply(memory, &op).await {
@@ -165,7 +159,6 @@ fn run_on(fault: Fault, blocking: bool, plan: (&str, &str)) -> (Ran, Vec<String>
     let stop = StopSignal::default();
     let faulty = Faulty {
         fault,
-        blocking,
         stop: stop.clone(),
         reports: Arc::default(),
         open: Arc::default(),
@@ -174,7 +167,10 @@ fn run_on(fault: Fault, blocking: bool, plan: (&str, &str)) -> (Ran, Vec<String>
         lost_waits: 0,
     };
     let open = Arc::clone(&faulty.open);
-    let ran = run_with(plan, Altered(memory.clone(), faulty), (&Clock::start(), &stop));
+    let mut target = Altered::new(memory.clone(), faulty);
+    // Each job owns a thread.
+    target.capabilities.blocking = blocking;
+    let ran = run_with(plan, target, (&Clock::start(), &stop));
     (ran, memory.names(), open.load(Ordering::SeqCst))
 }
 

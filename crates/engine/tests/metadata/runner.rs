@@ -1,9 +1,9 @@
 //! A run of a sweep on one target, and what it reported.
 
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 
-use sharebench_engine::{Clock, Run, RunEnd, StopSignal};
-use sharebench_model::{RunEvent, StepResult};
+use sharebench_engine::{Clock, CollectedRun, RunEnd, StopSignal};
+use sharebench_model::{StepResult, Verdict};
 use sharebench_plan::Plan;
 use sharebench_target::Target;
 
@@ -34,27 +34,13 @@ pub fn run_with(
         "seed = 3\nrepetitions = 1\nmin_sample_time = '1ms'\nverify = 'full'\n{settings}\n[[target]]\nurl = '/a'\n[sweep]\n{sweep}\n"
     );
     let plan = Plan::parse(&text).unwrap().resolve().unwrap();
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan: &plan,
-        targets: &[Arc::new(target)],
-        done: &[],
-        directory: ".sharebench-meta",
-        resumed: false,
-        stop,
-        clock,
-        events: &sender,
-        ranks: None,
-    };
-    let end = run.execute().unwrap();
-    let mut ran = Ran { end, steps: Vec::new(), failures: Vec::new(), warnings: Vec::new() };
-    for event in receiver.try_iter() {
-        match event {
-            RunEvent::StepFinished(step) => ran.steps.push(*step),
-            RunEvent::Failure { detail, .. } => ran.failures.push(detail),
-            RunEvent::Warning(warning) => ran.warnings.push(warning),
-            _ => {}
-        }
-    }
-    ran
+    let CollectedRun { end, steps, failures, warnings, .. } =
+        CollectedRun::until(&plan, &[Arc::new(target)], clock, stop, &[]);
+    Ran { end: end.unwrap(), steps, failures, warnings }
+}
+
+/// No check of the step has found it invalid.
+pub fn assert_not_invalid(step: &StepResult) {
+    let invalid = step.checks.iter().find(|check| check.verdict == Verdict::Invalid);
+    assert_eq!(invalid, None, "{}", step.coordinates);
 }
