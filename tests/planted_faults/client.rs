@@ -5,9 +5,8 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
 
-use sharebench_tests::{Ganesha, GaneshaOptions, Need, SlowCall, SlowCalls, Smbd, SmbdOptions};
+use sharebench_tests::{BusyLoop, Ganesha, GaneshaOptions, Need, SlowCall, SlowCalls, Smbd, SmbdOptions};
 
-use crate::busy::BusyLoop;
 use crate::fault::{Condition, Fault, Planted};
 
 const SMBD: &[Need] = &[Need::Program("smbd"), Need::Program("pdbedit"), Need::Program("gcc")];
