@@ -22,7 +22,7 @@ struct Losing {
     sessions: Arc<AtomicU32>,
 }
 
-/// Loses the reply to the last of so many operations.
+/// Loses the reply to the last of N operations.
 struct LosingSession(u32);
 
 impl Alteration for Losing {

@@ -5,7 +5,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use crate::NtStatus;
-use crate::wire::frame::prefix;
+use crate::wire::frame::{PREFIX_LEN, length, prefix};
 use crate::wire::header::{Header, command};
 use crate::wire::negotiate::{NegotiateRequest, NegotiateResponse};
 use crate::wire::session_setup::SessionSetupRequest;
@@ -115,9 +115,9 @@ impl Requester {
     /// # Errors
     /// The connection is lost.
     pub fn receive(&mut self) -> io::Result<Vec<u8>> {
-        let mut prefix = [0; 4];
+        let mut prefix = [0; PREFIX_LEN];
         self.stream.read_exact(&mut prefix)?;
-        let mut message = vec![0; u32::from_be_bytes(prefix) as usize];
+        let mut message = vec![0; length(prefix).ok_or(io::ErrorKind::InvalidData)?];
         self.stream.read_exact(&mut message)?;
         Ok(message)
     }
@@ -139,6 +139,7 @@ pub fn anonymous_ntlm(kind: u8) -> Vec<u8> {
     let mut message = [b"NTLMSSP\0", &[kind, 0, 0, 0][..]].concat();
     message.resize(if kind == 1 { 32 } else { 64 }, 0);
     let flags_at = if kind == 1 { 12 } else { 60 };
-    message[flags_at..flags_at + 4].copy_from_slice(&0x0008_8201_u32.to_le_bytes());
+    // Unicode, NTLM, always signed, extended session security.
+    message[flags_at..flags_at + 4].copy_from_slice(&[0x01, 0x82, 0x08, 0x00]);
     message
 }

@@ -1,17 +1,16 @@
 //! Tests of leases and delegations: what is counted, which servers are found to break the rules, and what is left.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::{
     CacheRight, ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpenHow, RateBase, RunOutcome, StepError,
     Verdict,
 };
-use sharebench_target::{Alteration, Altered, LocalBoxFuture, MemoryTarget, Session};
+use sharebench_target::{Alteration, LocalBoxFuture, Session};
 
 use super::replies::rejected;
-use super::runner::{Ran, run_with};
+use super::runner::{Ran, Watched, run_faulty};
 
 /// What is wrong with a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,12 +40,10 @@ const TESTS: &str =
 #[derive(Clone)]
 struct Faulty {
     fault: Fault,
-    stop: StopSignal,
+    watched: Watched,
     /// Of all sessions.
     rights: Arc<AtomicU64>,
     recalls: Arc<AtomicU64>,
-    /// Files that are open.
-    open: Arc<AtomicI64>,
 }
 
 impl Faulty {
@@ -70,15 +67,15 @@ impl Faulty {
     fn count(&self, op: &MetaOp, result: &Result<MetaYield, OpError>) {
         match (op, result) {
             (_, Ok(MetaYield::Opened { .. } | MetaYield::OpenedToCache { .. })) => {
-                self.open.fetch_add(1, Ordering::SeqCst);
+                self.watched.open.fetch_add(1, Ordering::SeqCst);
             }
             (MetaOp::Close { .. }, Ok(_)) => {
-                self.open.fetch_sub(1, Ordering::SeqCst);
+                self.watched.open.fetch_sub(1, Ordering::SeqCst);
             }
             (MetaOp::AwaitRecall { .. }, Ok(_)) => {
                 let recalls = self.recalls.fetch_add(1, Ordering::SeqCst) + 1;
                 if self.fault == Fault::Stopped && recalls == RECALLS_UNTIL_STOP {
-                    self.stop.stop();
+                    self.watched.stop.stop();
                 }
             }
             _ => {}
@@ -117,23 +114,12 @@ impl Alteration for Faulty {
     }
 }
 
-/// What a run reported, the names that it left, and the number of files that it did not close.
 fn run_on(fault: Fault, blocking: bool, plan: (&str, &str)) -> (Ran, Vec<String>, i64) {
-    let memory = MemoryTarget::new();
-    let stop = StopSignal::default();
-    let faulty = Faulty {
-        fault,
-        stop: stop.clone(),
-        rights: Arc::default(),
-        recalls: Arc::default(),
-        open: Arc::default(),
-    };
-    let open = Arc::clone(&faulty.open);
-    let mut target = Altered::new(memory.clone(), faulty);
-    // Each job owns a thread.
-    target.capabilities.blocking = blocking;
-    let ran = run_with(plan, target, (&Clock::start(), &stop));
-    (ran, memory.names(), open.load(Ordering::SeqCst))
+    run_faulty(
+        |watched| Faulty { fault, watched, rights: Arc::default(), recalls: Arc::default() },
+        blocking,
+        plan,
+    )
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! A run of a sweep on one target, and what it reported.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use sharebench_engine::{Clock, CollectedRun, RunEnd, StopSignal};
 use sharebench_model::{StepResult, Verdict};
 use sharebench_plan::Plan;
-use sharebench_target::Target;
+use sharebench_target::{Alteration, Altered, MemoryTarget, Target};
 
 pub struct Ran {
     pub end: RunEnd,
@@ -37,6 +38,30 @@ pub fn run_with(
     let CollectedRun { end, steps, failures, warnings, .. } =
         CollectedRun::until(&plan, &[Arc::new(target)], clock, stop, &[]);
     Ran { end: end.unwrap(), steps, failures, warnings }
+}
+
+/// What a test learns of a faulty server. Clones share it.
+#[derive(Clone, Default)]
+pub struct Watched {
+    /// Stops the run.
+    pub stop: StopSignal,
+    /// Files and directories that are open.
+    pub open: Arc<AtomicI64>,
+}
+
+/// Runs a section `sweep` with further settings at a faulty server, where each job owns a thread if `blocking`. What the run
+/// reported, the names that it left, and the number of files and directories that it did not close.
+pub fn run_faulty<A: Alteration + Clone + Send + Sync>(
+    faulty: impl FnOnce(Watched) -> A,
+    blocking: bool,
+    plan: (&str, &str),
+) -> (Ran, Vec<String>, i64) {
+    let memory = MemoryTarget::new();
+    let watched = Watched::default();
+    let mut target = Altered::new(memory.clone(), faulty(watched.clone()));
+    target.capabilities.blocking = blocking;
+    let ran = run_with(plan, target, (&Clock::start(), &watched.stop));
+    (ran, memory.names(), watched.open.load(Ordering::SeqCst))
 }
 
 /// No check of the step has found it invalid.

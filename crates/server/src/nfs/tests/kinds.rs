@@ -1,6 +1,6 @@
 //! The client adapter where names are links and special files.
 
-use sharebench_model::{ErrorClass, MetaOp, OpenHow};
+use sharebench_model::{ErrorClass, MetaOp, OpError, OpenHow};
 use sharebench_target::{SessionSpec, Target, UrlPart, call};
 
 use super::peers::altering_peer;
@@ -32,33 +32,32 @@ const KINDS: [(u32, &str); 5] = [
     (7, "a named pipe"),
 ];
 
+/// Why a file cannot be opened at a server whose names all have the number of a kind.
+fn open_error(kind: u32, path: &str) -> OpError {
+    let port = peer(LOOKUP, kind);
+    run(async {
+        let mut session = target_at(port, "/any").connect(&SessionSpec::default()).await.unwrap();
+        let error = call(&mut *session, MetaOp::open(path, OpenHow::Read)).await.unwrap_err();
+        session.close().await;
+        error
+    })
+}
+
 #[test]
 fn a_link_or_special_file_that_is_opened_is_reported_as_such() {
     for (kind, name) in KINDS {
-        let port = peer(LOOKUP, kind);
-        run(async {
-            let spec = SessionSpec::default();
-            let mut session = target_at(port, "/any").connect(&spec).await.unwrap();
-            let error = call(&mut *session, MetaOp::open("f", OpenHow::Read)).await.unwrap_err();
-            assert_eq!(error.class, ErrorClass::Unsupported);
-            assert_eq!(error.detail, format!("not a regular file but {name}"));
-            session.close().await;
-        });
+        let error = open_error(kind, "f");
+        assert_eq!(error.class, ErrorClass::Unsupported);
+        assert_eq!(error.detail, format!("not a regular file but {name}"));
     }
 }
 
 #[test]
 fn a_walk_names_what_is_no_directory() {
     for (kind, name) in KINDS {
-        let port = peer(LOOKUP, kind);
-        run(async {
-            let spec = SessionSpec::default();
-            let mut session = target_at(port, "/any").connect(&spec).await.unwrap();
-            let error = call(&mut *session, MetaOp::open("d/f", OpenHow::Read)).await.unwrap_err();
-            assert_eq!(error.class, ErrorClass::NotFound);
-            assert_eq!(error.detail, format!("'d' is not a directory but {name}"));
-            session.close().await;
-        });
+        let error = open_error(kind, "d/f");
+        assert_eq!(error.class, ErrorClass::NotFound);
+        assert_eq!(error.detail, format!("'d' is not a directory but {name}"));
     }
 }
 
