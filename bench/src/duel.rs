@@ -1,9 +1,7 @@
 //! Sensitivity of a comparison: two servers measured in slices, compared with whole samples in turns, next to a busy
 //! processor.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use sharebench_analysis::{
@@ -13,6 +11,7 @@ use sharebench_model::{Facts, RunEvent, RunHeader, RunOutcome, TargetIdentity};
 use sharebench_nfs::NfsTarget;
 use sharebench_plan::ResolvedPlan;
 use sharebench_target::{Target, TargetUrl};
+use sharebench_tests::BusyLoop;
 
 use crate::Failure;
 use crate::engine::{execute_on, resolve};
@@ -45,35 +44,6 @@ const METHODS: [Method; 2] = [
     Method { name: "slices", lines: "" },
     Method { name: "whole samples", lines: "slice_time = '0s'\nmin_sample_time = '200ms'\n" },
 ];
-
-/// Keeps one processor busy until it is dropped.
-struct BusyLoop {
-    stop: Arc<AtomicBool>,
-    thread: Option<std::thread::JoinHandle<()>>,
-}
-
-impl BusyLoop {
-    fn start() -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || {
-            while !seen.load(Ordering::Relaxed) {
-                std::hint::spin_loop();
-            }
-        });
-        Self { stop, thread: Some(thread) }
-    }
-}
-
-impl Drop for BusyLoop {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            // It panics nowhere.
-            let _ = thread.join();
-        }
-    }
-}
 
 /// What a run found.
 struct Found {

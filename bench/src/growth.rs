@@ -188,7 +188,6 @@ impl Growth<'_> {
             imports.push(self.usage(&words)?);
         }
         self.print("import of a table, by steps", &STEPS, &imports, None);
-        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let file = |name: &str| self.scratch.join(name).display().to_string();
         let book = |steps: u64| self.scratch.join(format!("steps-{steps}.db")).display().to_string();
         let page = file("page.html");
@@ -217,10 +216,7 @@ impl Growth<'_> {
         for cells in CELLS {
             fill(&["cells", &cells.to_string(), &book(cells)])?;
         }
-        let words = |cells: u64, words: &[&str]| {
-            let book = book(cells);
-            words.iter().chain(&["--db", &book]).map(|word| (*word).to_owned()).collect::<Vec<_>>()
-        };
+        let words = |cells: u64, words: &[&str]| owned(&[words, &["--db", &book(cells)]].concat());
         let compared = |cells: u64| words(cells, &["compare", "1/system-0", "2/system-0"]);
         let shown = |cells: u64| words(cells, &["show", "1"]);
         let json = |cells: u64| words(cells, &["export", "1", "--format", "json"]);
@@ -240,10 +236,7 @@ impl Growth<'_> {
         for runs in RUNS {
             fill(&["runs", &runs.to_string(), &book(runs)])?;
         }
-        let words = |runs: u64, words: &[&str]| {
-            let book = book(runs);
-            words.iter().chain(&["--db", &book]).map(|word| (*word).to_owned()).collect::<Vec<_>>()
-        };
+        let words = |runs: u64, words: &[&str]| owned(&[words, &["--db", &book(runs)]].concat());
         self.series("runs, by runs", &RUNS, None, &|runs| words(runs, &["runs"]))?;
         self.series("show of one run, by runs", &RUNS, None, &|runs| words(runs, &["show", "1"]))?;
         RUNS.iter().try_for_each(|runs| fs::remove_file(book(*runs)))?;
@@ -415,4 +408,8 @@ pub fn fill_client(words: &[String]) -> Result<Sample, Failure> {
         store.add_finished(&(first..last).map(finished).collect::<Vec<_>>())?;
     }
     Ok(Sample { operations: number.max(1), wall_ns: 1, cpu_ns: 1, peak_kib: 0 })
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use sharebench_model::{Measure, RunEvent};
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, NullTarget, PolicyRefusal, PolicyTerms, Session, SessionSpec,
+    Capabilities, Connecting, NullTarget, PolicyRefusal, PolicyTerms, SessionSpec,
     Target,
 };
 
@@ -285,10 +285,7 @@ impl Target for Counted {
         self.inner.policy(wanted)
     }
 
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
         Box::pin(async move {
             let session = self.inner.connect(spec).await?;
             let now = self.start.elapsed().as_nanos() as u64;

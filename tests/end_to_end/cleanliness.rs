@@ -157,7 +157,7 @@ fn second_ctrl_c_exits_at_once_and_lists_leftovers() {
         running.output()
     );
     // A server that no longer answers keeps the clean-up waiting.
-    smbd.freeze();
+    smbd.signal(Signal::STOP);
     running.signal(Signal::INT);
     running.wait_for_output("stopping: ", PATIENCE).unwrap();
     // Signals within a second of the first one are the same request: this repeats it until it is another one.

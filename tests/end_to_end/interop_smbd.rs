@@ -6,7 +6,7 @@ use sharebench_model::{DataOp, ErrorClass, Fact, MetaOp, MetaYield, OpenHow, Rep
 use sharebench_smb::SmbTarget;
 use sharebench_target::conformance::Suite;
 use sharebench_target::{ConnectError, Secret, SessionSpec, Target, UrlPart, call, reply_for};
-use sharebench_tests::{Capture, Disk, Need, Signing, Smbd, SmbdOptions, needs};
+use sharebench_tests::{Capture, Disk, Need, Signal, Signing, Smbd, SmbdOptions, needs};
 
 use crate::adapters::{FLUSHES, READS, WRITES, block_on, conform, url, work};
 
@@ -204,13 +204,13 @@ fn smb_distinguishes_full_share_killed_server_and_silent_server() {
         }
         assert_eq!(class.map(|error| error.class), Some(ErrorClass::NoSpace));
 
-        smbd.freeze();
+        smbd.signal(Signal::STOP);
         let hurried = SessionSpec { connect_timeout: Duration::from_millis(500), ..SessionSpec::default() };
         let error = target.connect(&hurried).await.err().unwrap();
         assert_eq!((error.part, error.class), (UrlPart::Host, ErrorClass::Timeout), "{error}");
 
         (0..4).for_each(|slot| session.submit(Slot(slot), DataOp::Read { file, offset: 0, len: 1 << 20 }));
-        smbd.kill();
+        smbd.signal(Signal::KILL);
         let mut replies = Vec::new();
         while replies.len() < 4 {
             std::future::poll_fn(|cx| session.poll_replies(cx, &mut replies)).await;

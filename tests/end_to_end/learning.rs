@@ -52,6 +52,22 @@ fn capture(sharebench: &Sharebench, url: &str) -> Captured {
     capture.stop().unwrap()
 }
 
+/// Each of these kinds is counted as `tshark` counts its number, and files were read.
+fn assert_counted<N: Ord>(kinds: &BTreeMap<&str, u64>, counts: &BTreeMap<N, u64>, numbers: &[(&str, N)]) {
+    for (kind, number) in numbers {
+        let count = counts.get(number).copied().unwrap_or(0);
+        assert_eq!(kinds.get(kind).copied().unwrap_or(0), count, "{kind}: {kinds:?}");
+    }
+    assert!(kinds["read"] > 0, "{kinds:?}");
+}
+
+fn assert_all_seen(learned: &Value) {
+    let unseen = &learned["server"]["unseen"];
+    for what in ["lost_bytes", "cut", "not_understood", "without_reply"] {
+        assert_eq!(unseen[what], 0, "{unseen}");
+    }
+}
+
 #[test]
 fn a_captured_load_over_nfs_is_counted_as_tshark_does() {
     needs!(Capture::NEEDS);
@@ -62,15 +78,9 @@ fn a_captured_load_over_nfs_is_counted_as_tshark_does() {
     let learned = learned(&sharebench, &captured);
     let kinds = kinds(&learned);
     let calls = captured.nfs3_calls().unwrap();
-    for (kind, procedure) in [("look-up", 3), ("read", 6), ("make directory", 9), ("rename", 14)] {
-        let count = calls.get(&procedure).copied().unwrap_or(0);
-        assert_eq!(kinds.get(kind).copied().unwrap_or(0), count, "{kind}: {kinds:?}");
-    }
-    assert!(kinds["read"] > 0, "{kinds:?}");
-    let unseen = &learned["server"]["unseen"];
-    for what in ["lost_bytes", "cut", "not_understood", "without_reply"] {
-        assert_eq!(unseen[what], 0, "{unseen}");
-    }
+    let procedures = [("look-up", 3), ("read", 6), ("make directory", 9), ("rename", 14)];
+    assert_counted(&kinds, &calls, &procedures);
+    assert_all_seen(&learned);
 }
 
 #[test]
@@ -87,15 +97,9 @@ fn a_captured_load_over_nfs_4_is_counted_as_tshark_does_and_runs_again() {
         *kinds.entry("open").or_default() += kinds.remove("create").unwrap_or(0);
         let (_, operations) = captured.nfs4_calls().unwrap();
         // RFC 7531: CLOSE, OPEN, READ, READDIR, RENAME.
-        for (kind, operation) in [("close", 4), ("open", 18), ("read", 25), ("list", 26), ("rename", 29)] {
-            let count = operations.get(&operation).copied().unwrap_or(0);
-            assert_eq!(kinds.get(kind).copied().unwrap_or(0), count, "{version}, {kind}: {kinds:?}");
-        }
-        assert!(kinds["read"] > 0, "{version}: {kinds:?}");
-        let unseen = &learned["server"]["unseen"];
-        for what in ["lost_bytes", "cut", "not_understood", "without_reply"] {
-            assert_eq!(unseen[what], 0, "{version}: {unseen}");
-        }
+        let numbers = [("close", 4), ("open", 18), ("read", 25), ("list", 26), ("rename", 29)];
+        assert_counted(&kinds, &operations, &numbers);
+        assert_all_seen(&learned);
         run_again(&sharebench, &url);
     }
 }
@@ -110,11 +114,7 @@ fn a_captured_load_over_smb_is_counted_as_tshark_does_and_runs_again() {
     let learned = learned(&sharebench, &captured);
     let kinds = kinds(&learned);
     let requests = captured.smb_requests().unwrap();
-    for (kind, command) in [("close", 6), ("read", 8), ("list", 14)] {
-        let count = requests.get(&command).copied().unwrap_or(0);
-        assert_eq!(kinds.get(kind).copied().unwrap_or(0), count, "{kind}: {kinds:?}");
-    }
-    assert!(kinds["read"] > 0, "{kinds:?}");
+    assert_counted(&kinds, &requests, &[("close", 6), ("read", 8), ("list", 14)]);
     assert_eq!(learned["server"]["unseen"]["lost_bytes"], 0);
     run_again(&sharebench, &url);
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use sharebench_tests::{Sharebench, widen_window};
 
+use crate::loads::measured_by_all;
 use crate::plans::left_in;
 use crate::stored::Stored;
 
@@ -110,12 +111,7 @@ fn users_share_sessions_over_every_protocol() {
         vec!["load", "--preset", "office", "--users", "5", "--scale", "200KB", "--think", "exp:5ms"];
     line.extend(["--warm-up", "100ms", "--verify", "full", "--users-per-session", "3"]);
     line.extend(urls.iter().map(String::as_str));
-    let measure = |window: &str| {
-        let ended = sharebench.run(&[&line[..], &["--measure", window]].concat());
-        (ended.unwrap().expect_success(), Stored::last(&sharebench))
-    };
-    let (ended, stored) =
-        widen_window(Duration::from_secs(2), measure, |(_, stored)| stored.all_users_reported());
+    let (ended, stored) = measured_by_all(&sharebench, &line, Duration::from_secs(2));
     // NCP has one request in flight per connection and the others wait, which the program reports.
     assert!(
         ended.stderr.contains("3 users share a session that carries 1 request at a time"),

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use sharebench_plan::{DataKind, PRESETS, Preset};
 use sharebench_tests::program::{PATIENCE, free_port, poll};
-use sharebench_tests::{Capture, Need, Program, Sharebench, Signal, Smbd, SmbdOptions, needs, widen_window};
+use sharebench_tests::{
+    Capture, Ended, Need, Program, Sharebench, Signal, Smbd, SmbdOptions, needs, widen_window,
+};
 
 use crate::load_watch::{metrics, transactions};
 use crate::plans::left_in;
@@ -98,6 +100,15 @@ fn every_preset_parses_with_the_flags_of_the_documentation_and_prints_its_source
     );
 }
 
+/// Measures a load in windows of at least this length until every user has reported.
+pub fn measured_by_all(sharebench: &Sharebench, line: &[&str], window: Duration) -> (Ended, Stored) {
+    let measure = |window: &str| {
+        let ended = sharebench.run(&[line, &["--measure", window]].concat());
+        (ended.unwrap().expect_success(), Stored::last(sharebench))
+    };
+    widen_window(window, measure, |(_, stored)| stored.all_users_reported())
+}
+
 #[test]
 fn workload_with_its_own_files_is_verified_on_every_embedded_server() {
     let sharebench = Sharebench::new().unwrap();
@@ -111,12 +122,7 @@ fn workload_with_its_own_files_is_verified_on_every_embedded_server() {
         line.extend(["--scale", "600KB"].iter().filter(|_| preset != "dbench"));
         line.extend(["--warm-up", "100ms", "--verify", "full", "--block", "32KiB"]);
         line.extend(urls.iter().map(String::as_str));
-        let measure = |window: &str| {
-            let ended = sharebench.run(&[&line[..], &["--measure", window]].concat());
-            (ended.unwrap().expect_success(), Stored::last(&sharebench))
-        };
-        let (ended, stored) =
-            widen_window(Duration::from_millis(1500), measure, |(_, stored)| stored.all_users_reported());
+        let (ended, stored) = measured_by_all(&sharebench, &line, Duration::from_millis(1500));
         assert!(ended.stdout.contains("By kind of operation"), "{}", ended.text());
         for step in stored.steps {
             let text = step.to_string();
@@ -144,12 +150,7 @@ fn test_of_1997_runs_as_published_on_every_embedded_server() {
     let mut line = vec!["load", "--preset", "copy", "--block", "100KB", "--scale", "2.4MB"];
     line.extend(["--think", "exp:10ms", "--users", "1,2", "--warm-up", "100ms"]);
     line.extend(urls.iter().map(String::as_str));
-    let measure = |window: &str| {
-        let ended = sharebench.run(&[&line[..], &["--measure", window]].concat());
-        (ended.unwrap().expect_success(), Stored::last(&sharebench))
-    };
-    let (ended, stored) =
-        widen_window(Duration::from_millis(700), measure, |(_, stored)| stored.all_users_reported());
+    let (ended, stored) = measured_by_all(&sharebench, &line, Duration::from_millis(700));
     assert!(
         ended.stderr.contains("a block of 100000B sent as 2 requests of at most 60KiB"),
         "{}",

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
-use sharebench_engine::simulated::{Device, SimulatedTarget, collect, finished_steps};
-use sharebench_engine::{Clock, StopSignal};
+use sharebench_engine::simulated::{Device, SimulatedTarget};
+use sharebench_engine::{Clock, CollectedRun};
 use sharebench_model::{Facts, RunHeader, RunOutcome, TargetIdentity};
 use sharebench_plan::Plan;
 use sharebench_target::{MemoryTarget, Target};
@@ -25,9 +25,8 @@ fn analysed(seed: u64, sweep: &str, entry_ns: f64) -> Analysis {
     let clock = Clock::virtual_at(0);
     let device = Device::new(seed).varying_metadata(OPERATION, SPREAD).linear_directories(entry_ns);
     let target: Arc<dyn Target> = Arc::new(SimulatedTarget::new(MemoryTarget::new(), &clock, device));
-    let (end, events) = collect(&plan, &[target], &[], &clock, &StopSignal::default());
-    assert_eq!(end.unwrap().outcome, RunOutcome::Complete);
-    let steps = finished_steps(events);
+    let run = CollectedRun::new(&plan, &[target], &clock);
+    assert_eq!(run.end.unwrap().outcome, RunOutcome::Complete);
     let header = RunHeader {
         title: "planted".into(),
         started_unix_ms: 0,
@@ -44,7 +43,7 @@ fn analysed(seed: u64, sweep: &str, entry_ns: f64) -> Analysis {
         command: String::new(),
         header,
         facts: vec![Facts::new()],
-        steps,
+        steps: run.steps,
         outcome: Some(RunOutcome::Complete),
     };
     analyse(&[run], &Options::default())

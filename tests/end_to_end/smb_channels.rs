@@ -32,10 +32,7 @@ async fn open(target: &SmbTarget) -> Box<dyn Session> {
 }
 
 async fn create(session: &mut dyn Session, name: &str) -> FileRef {
-    match call(session, MetaOp::open(name, OpenHow::CreateNew)).await.unwrap() {
-        MetaYield::Opened { file, .. } => file,
-        other => panic!("{other:?}"),
-    }
+    call(session, MetaOp::open(name, OpenHow::CreateNew)).await.unwrap().into_opened().unwrap().0
 }
 
 fn byte_of(slot: u32, round: u8) -> u8 {

@@ -17,10 +17,7 @@ fn listings_of_two_kernel_clients_agree_while_each_caches_them() {
     needs!(KernelGuest::NEEDS, [Need::Program("python3")]);
     let sharebench = Sharebench::new().unwrap();
     let guest = KernelGuest::prepare(&[]).unwrap();
-    let enter = guest.enter();
-    let words: Vec<&str> = enter.iter().map(String::as_str).collect();
-    let at = format!("{}:{PORT}", KernelGuest::MACHINE);
-    let _server = sharebench.serve_smb(&words, &at).unwrap();
+    let _server = sharebench.serve_smb_to(&guest, PORT).unwrap();
     let share = format!("//{}/share", KernelGuest::MACHINE);
     let changes = if std::env::var_os("SHAREBENCH_LONG").is_some() { "2000" } else { "60" };
     for (options, close_timeout) in

@@ -65,10 +65,7 @@ fn random_operations_agree_over_kernel_mounts_of_every_kind() {
     let sharebench = Sharebench::new().unwrap();
     let guest = KernelGuest::prepare(&[]).unwrap();
     // In the network of the guest, so that the address of the server is one that further channels can use.
-    let enter = guest.enter();
-    let words: Vec<&str> = enter.iter().map(String::as_str).collect();
-    let at = format!("{}:{PORT}", KernelGuest::MACHINE);
-    let _server = sharebench.serve_smb(&words, &at).unwrap();
+    let _server = sharebench.serve_smb_to(&guest, PORT).unwrap();
     let printed = run(&guest, PORT, MOUNTS, "").unwrap();
     println!("{printed}");
     agree(&printed, MOUNTS);

@@ -1,6 +1,6 @@
 //! The servers of the suite, real and embedded, with one interface for signals, ports and the directory.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use sharebench_tests::{
     Disk, Failing, Ganesha, GaneshaOptions, Need, Served, Sharebench, Signal, Smbd, SmbdOptions,
@@ -168,8 +168,7 @@ impl Peer {
             Self::Smbd(smbd) => smbd.share(),
             Self::Ganesha(ganesha, _) => ganesha.directory(),
             // The directory may be a mount in the mount namespace of the server.
-            Self::Served(served, _) => Path::new(&format!("/proc/{}/root", served.program().pid()))
-                .join(served.directory().strip_prefix("/").unwrap()),
+            Self::Served(served, _) => served.program().path(served.directory()),
             Self::Within(_, directory) | Self::Local(directory) => directory.clone(),
         }
     }
@@ -184,30 +183,24 @@ impl Peer {
 
     /// Kills the server.
     pub fn kill(&self) {
-        match self {
-            Self::Smbd(smbd) => smbd.kill(),
-            Self::Ganesha(ganesha, _) => ganesha.kill(),
-            Self::Served(served, _) => served.program().signal_group(Signal::KILL),
-            Self::Within(..) | Self::Local(_) => {}
-        }
+        self.signal(Signal::KILL);
     }
 
     /// Stops the server with SIGSTOP.
     pub fn freeze(&self) {
-        match self {
-            Self::Smbd(smbd) => smbd.freeze(),
-            Self::Ganesha(ganesha, _) => ganesha.freeze(),
-            Self::Served(served, _) => served.program().signal_group(Signal::STOP),
-            Self::Within(..) | Self::Local(_) => {}
-        }
+        self.signal(Signal::STOP);
     }
 
     /// Continues a stopped server.
     pub fn thaw(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
         match self {
-            Self::Smbd(smbd) => smbd.thaw(),
-            Self::Ganesha(ganesha, _) => ganesha.thaw(),
-            Self::Served(served, _) => served.program().signal_group(Signal::CONT),
+            Self::Smbd(smbd) => smbd.signal(signal),
+            Self::Ganesha(ganesha, _) => ganesha.signal(signal),
+            Self::Served(served, _) => served.program().signal_group(signal),
             Self::Within(..) | Self::Local(_) => {}
         }
     }

@@ -23,3 +23,19 @@ mod smb;
 #[path = "../end_to_end/stored.rs"]
 mod stored;
 mod tampering;
+
+use std::time::Duration;
+
+use sharebench_model::TargetFacts;
+use sharebench_target::{ConnectError, SessionSpec, Target};
+
+/// The facts of a session, which has a minute to log in.
+fn connect(target: &dyn Target) -> Result<TargetFacts, ConnectError> {
+    let spec = SessionSpec { connect_timeout: Duration::from_secs(60), ..SessionSpec::default() };
+    adapters::block_on(async {
+        let session = target.connect(&spec).await?;
+        let facts = session.facts();
+        session.close().await;
+        Ok(facts)
+    })
+}

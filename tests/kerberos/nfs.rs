@@ -1,15 +1,14 @@
 //! Our NFS client with `RPCSEC_GSS` against NFS-Ganesha.
 
-use std::time::Duration;
-
 use sharebench_gss::{Identity, SharedCredential};
-use sharebench_model::{ErrorClass, Fact, TargetFacts};
+use sharebench_model::{ErrorClass, Fact};
 use sharebench_nfs::NfsTarget;
+use sharebench_target::UrlPart;
 use sharebench_target::conformance::Suite;
-use sharebench_target::{ConnectError, SessionSpec, Target, UrlPart};
 use sharebench_tests::{Ganesha, GaneshaOptions, Realm, needs};
 
-use crate::adapters::{block_on, conform, url};
+use crate::adapters::{conform, url};
+use crate::connect;
 
 fn ganesha(realm: &Realm, flavor: &'static str) -> Ganesha {
     let keytab = Some(realm.keytab());
@@ -25,16 +24,6 @@ fn target(realm: &Realm, text: &str) -> NfsTarget {
     let own = sharebench_tests::program::run(&["id", "-un"], &[]).unwrap();
     let identity = Identity::keytab(&realm.user_keytab(), own.trim());
     NfsTarget::from_url(url(text)).unwrap().with_tickets(SharedCredential::new(identity))
-}
-
-fn connect(target: &NfsTarget) -> Result<TargetFacts, ConnectError> {
-    let spec = SessionSpec { connect_timeout: Duration::from_secs(60), ..SessionSpec::default() };
-    block_on(async {
-        let session = target.connect(&spec).await?;
-        let facts = session.facts();
-        session.close().await;
-        Ok(facts)
-    })
 }
 
 /// Versions of NFSv4 with a flavor each; further connections share the security contexts of the first.

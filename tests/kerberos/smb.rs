@@ -1,15 +1,14 @@
 //! Our SMB client with Kerberos against Samba's smbd.
 
-use std::time::Duration;
-
 use sharebench_gss::{Identity, SharedCredential};
-use sharebench_model::{ErrorClass, Fact, TargetFacts};
+use sharebench_model::{ErrorClass, Fact};
 use sharebench_smb::SmbTarget;
 use sharebench_target::conformance::Suite;
-use sharebench_target::{ConnectError, Secret, SessionSpec, Target, UrlPart};
+use sharebench_target::{Secret, UrlPart};
 use sharebench_tests::{Realm, Smbd, SmbdOptions, needs};
 
-use crate::adapters::{block_on, conform, url};
+use crate::adapters::{conform, url};
+use crate::connect;
 
 /// smbd with the keys of the realm's services.
 fn smbd(realm: &Realm, options: SmbdOptions) -> Smbd {
@@ -23,16 +22,6 @@ fn named(smbd: &Smbd, options: &str) -> String {
 
 fn target(text: &str, password: &str) -> SmbTarget {
     SmbTarget::from_url(url(text), Secret::new(password)).unwrap()
-}
-
-fn connect(target: &SmbTarget) -> Result<TargetFacts, ConnectError> {
-    let spec = SessionSpec { connect_timeout: Duration::from_secs(60), ..SessionSpec::default() };
-    block_on(async {
-        let session = target.connect(&spec).await?;
-        let facts = session.facts();
-        session.close().await;
-        Ok(facts)
-    })
 }
 
 #[test]

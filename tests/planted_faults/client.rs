@@ -5,10 +5,9 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
 
-use sharebench_tests::{Ganesha, GaneshaOptions, Need, SlowCall, SlowCalls, Smbd, SmbdOptions};
+use sharebench_tests::{BusyLoop, Ganesha, GaneshaOptions, Need, SlowCall, SlowCalls, Smbd, SmbdOptions};
 
-use crate::busy::BusyLoop;
-use crate::fault::{Condition, Fault, Planted};
+use crate::fault::{Condition, Fault, FaultyServer, Planted};
 
 const SMBD: &[Need] = &[Need::Program("smbd"), Need::Program("pdbedit"), Need::Program("gcc")];
 const ROOT: &[Need] =
@@ -101,56 +100,33 @@ fn both_loops(condition: Condition) -> io::Result<Planted> {
     })
 }
 
+const AT_SMBD: FaultyServer = FaultyServer { name: "smbd", needs: SMBD };
+const AT_SMBD_AS_ROOT: FaultyServer = FaultyServer { name: "smbd", needs: ROOT };
+const AT_GANESHA: FaultyServer = FaultyServer { name: "ganesha", needs: &Ganesha::NEEDS };
+
 /// The table.
 pub const FAULTS: &[Fault] = &[
-    Fault {
-        id: "resolver-client",
-        server: "smbd",
-        what: "resolving the name takes 1 s",
-        causes: &["slow-name-resolution"],
-        known: &[],
-        has_gain: true,
-        needs: SMBD,
-        plant: slow_resolver,
-    },
-    Fault {
-        id: "loops-client",
-        server: "smbd",
-        what: "three loops on the CPU of the client",
-        causes: &["client-busy"],
-        known: &[],
-        has_gain: false,
-        needs: ROOT,
-        plant: starved,
-    },
-    Fault {
-        id: "crowded-client",
-        server: "smbd",
-        what: "four loops on two CPUs",
-        causes: &["client-busy"],
-        known: &[],
-        has_gain: false,
-        needs: SMBD,
-        plant: both_loops,
-    },
-    Fault {
-        id: "quota-client",
-        server: "smbd",
-        what: "a quota of 30 % of one CPU",
-        causes: &["client-throttled"],
-        known: &[],
-        has_gain: false,
-        needs: ROOT,
-        plant: quota,
-    },
-    Fault {
-        id: "busy-ganesha",
-        server: "ganesha",
-        what: "each reply costs 3 ms of the server's CPU, --server-metrics",
-        causes: &["busy-server"],
-        known: &[],
-        has_gain: false,
-        needs: &Ganesha::NEEDS,
-        plant: busy_server,
-    },
+    AT_SMBD.fault(
+        "resolver-client",
+        "resolving the name takes 1 s",
+        &["slow-name-resolution"],
+        true,
+        slow_resolver,
+    ),
+    AT_SMBD_AS_ROOT.fault(
+        "loops-client",
+        "three loops on the CPU of the client",
+        &["client-busy"],
+        false,
+        starved,
+    ),
+    AT_SMBD.fault("crowded-client", "four loops on two CPUs", &["client-busy"], false, both_loops),
+    AT_SMBD_AS_ROOT.fault("quota-client", "a quota of 30 % of one CPU", &["client-throttled"], false, quota),
+    AT_GANESHA.fault(
+        "busy-ganesha",
+        "each reply costs 3 ms of the server's CPU, --server-metrics",
+        &["busy-server"],
+        false,
+        busy_server,
+    ),
 ];

@@ -47,6 +47,26 @@ pub struct Fault {
     pub plant: fn(Condition) -> io::Result<Planted>,
 }
 
+/// The server of a table of faults.
+pub struct FaultyServer {
+    pub name: &'static str,
+    pub needs: &'static [Need],
+}
+
+impl FaultyServer {
+    /// A fault of which no time is known.
+    pub const fn fault(
+        &self,
+        id: &'static str,
+        what: &'static str,
+        causes: &'static [&'static str],
+        has_gain: bool,
+        plant: fn(Condition) -> io::Result<Planted>,
+    ) -> Fault {
+        Fault { id, server: self.name, what, causes, known: &[], has_gain, needs: self.needs, plant }
+    }
+}
+
 /// A guest in which the program runs, and the shell commands before that.
 pub struct GuestRun {
     pub guest: KernelGuest,

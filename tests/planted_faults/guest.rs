@@ -4,7 +4,7 @@ use std::io;
 
 use sharebench_tests::{Ganesha, GaneshaOptions, KernelGuest, Need, Smbd, SmbdOptions};
 
-use crate::fault::{Condition, Fault, GuestRun, Planted};
+use crate::fault::{Condition, Fault, FaultyServer, GuestRun, Planted};
 
 const NEEDS: &[Need] = &[
     Need::Root,
@@ -65,39 +65,38 @@ fn arriving(queue: &str) -> String {
     )
 }
 
-const fn fault(
-    id: &'static str,
-    what: &'static str,
-    causes: &'static [&'static str],
-    plant: fn(Condition) -> io::Result<Planted>,
-) -> Fault {
-    Fault { id, server: "kernel guest", what, causes, known: &[], has_gain: false, needs: NEEDS, plant }
-}
+const GUEST: FaultyServer = FaultyServer { name: "kernel guest", needs: NEEDS };
 
 /// The table.
 pub const FAULTS: &[Fault] = &[
-    fault("noac-guest", "NFS mount with noac", &["no-attribute-cache"], |_| nfs(",noac")),
-    fault("rsize-guest", "NFS mount with rsize=8192", &["small-requests"], |_| nfs(",rsize=8192,wsize=8192")),
-    fault("uncached-guest", "CIFS mount with cache=none", &["no-client-cache"], |_| cifs(",cache=none")),
-    fault("loss-guest", "1 % of the sent packets are lost (netem)", &["loss"], |condition| {
+    GUEST.fault("noac-guest", "NFS mount with noac", &["no-attribute-cache"], false, |_| nfs(",noac")),
+    GUEST.fault("rsize-guest", "NFS mount with rsize=8192", &["small-requests"], false, |_| {
+        nfs(",rsize=8192,wsize=8192")
+    }),
+    GUEST.fault("uncached-guest", "CIFS mount with cache=none", &["no-client-cache"], false, |_| {
+        cifs(",cache=none")
+    }),
+    GUEST.fault("loss-guest", "1 % of the sent packets are lost (netem)", &["loss"], false, |condition| {
         link(condition, "tc qdisc add dev vec0 root netem loss 1%")
     }),
-    fault("jitter-guest", "packets take 1 to 9 ms longer (netem)", &["jitter"], |condition| {
+    GUEST.fault("jitter-guest", "packets take 1 to 9 ms longer (netem)", &["jitter"], false, |condition| {
         link(condition, "tc qdisc add dev vec0 root netem delay 5ms 4ms rate 1gbit limit 10000")
     }),
-    fault(
+    GUEST.fault(
         "reordering-guest",
         "a fifth of the received packets overtakes others (netem)",
         &["reordering"],
+        false,
         |condition| link(condition, &arriving("netem delay 400us reorder 20% 50% limit 10000")),
     ),
-    fault(
+    GUEST.fault(
         "rate-guest",
         "what is received passes a link of 100 Mbit/s (tbf)",
         &["low-link-rate"],
+        false,
         |condition| link(condition, &arriving("tbf rate 100mbit burst 64kb latency 200ms")),
     ),
-    fault("mtu-guest", "MTU of 576 bytes", &["small-mtu"], |condition| {
+    GUEST.fault("mtu-guest", "MTU of 576 bytes", &["small-mtu"], false, |condition| {
         link(condition, "ip link set vec0 mtu 576")
     }),
 ];

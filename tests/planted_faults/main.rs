@@ -9,7 +9,6 @@
     reason = "the table and the progress are for the terminal"
 )]
 
-mod busy;
 mod client;
 mod fault;
 mod guest;
@@ -27,6 +26,7 @@ use std::process::ExitCode;
 use fault::{Condition, Fault};
 use options::Options;
 use record::Records;
+use sharebench_tests::BusyLoop;
 
 /// What ends the benchmark.
 type Failure = Box<dyn std::error::Error>;
@@ -71,7 +71,7 @@ fn measure(fault: &Fault, options: &Options, records: &mut Records) -> Result<()
         for round in records.count(fault.id, condition)..rounds {
             let planted = (fault.plant)(condition)?;
             let found = {
-                let _busy = options.with_load.then(busy::BusyLoop::start);
+                let _busy = options.with_load.then(BusyLoop::start);
                 run::diagnose(&planted, options)
             };
             // A failure of one run is a result as well, and the others continue.

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use sharebench_tests::{Ganesha, GaneshaOptions, Need, SlowCall, SlowCalls};
 
-use crate::fault::{Condition, Fault, Known, Planted, with_option};
+use crate::fault::{Condition, Fault, FaultyServer, Known, Planted, with_option};
 use crate::splitter;
 
 const NEEDS: &[Need] = &Ganesha::NEEDS;
@@ -44,28 +44,24 @@ fn split(condition: Condition) -> io::Result<Planted> {
     Ok(Planted::new(url).keeping(ganesha))
 }
 
-const fn fault(
-    id: &'static str,
-    what: &'static str,
-    causes: &'static [&'static str],
-    has_gain: bool,
-    plant: fn(Condition) -> io::Result<Planted>,
-) -> Fault {
-    Fault { id, server: "ganesha", what, causes, known: &[], has_gain, needs: NEEDS, plant }
-}
+const GANESHA: FaultyServer = FaultyServer { name: "ganesha", needs: NEEDS };
 
 /// The table.
 pub const FAULTS: &[Fault] = &[
-    fault("clean-ganesha", "no fault", &[], false, |_| plant(&GaneshaOptions::default())),
+    GANESHA.fault("clean-ganesha", "no fault", &[], false, |_| plant(&GaneshaOptions::default())),
     Fault {
         known: &[Known { operation: "4 KiB read", part: "network", ms: 5.0 }],
-        ..fault("far-ganesha", "round trip of 5 ms (relay)", &["long-round-trip"], false, |condition| {
-            far(condition, "5ms")
-        })
+        ..GANESHA.fault(
+            "far-ganesha",
+            "round trip of 5 ms (relay)",
+            &["long-round-trip"],
+            false,
+            |condition| far(condition, "5ms"),
+        )
     },
     Fault {
         known: &[Known { operation: "1 MiB read", part: "transfer", ms: 83.9 }],
-        ..fault(
+        ..GANESHA.fault(
             "rate-ganesha",
             "100 Mbit/s per connection (relay)",
             &["one-connection"],
@@ -73,7 +69,7 @@ pub const FAULTS: &[Fault] = &[
             |condition| far(condition, "200us,100Mbit"),
         )
     },
-    fault(
+    GANESHA.fault(
         "small-requests-ganesha",
         "MaxRead and MaxWrite of 8 KiB",
         &["small-requests"],
@@ -85,17 +81,17 @@ pub const FAULTS: &[Fault] = &[
     ),
     Fault {
         known: &[Known { operation: "4 KiB read", part: "storage", ms: 5.0 }],
-        ..fault("storage-ganesha", "each preadv takes 5 ms", &["slow-storage"], true, |condition| {
+        ..GANESHA.fault("storage-ganesha", "each preadv takes 5 ms", &["slow-storage"], true, |condition| {
             slow(condition, SlowCall::Read, 5_000, false)
         })
     },
     Fault {
         known: &[Known { operation: "4 KiB sync write", part: "storage", ms: 8.0 }],
-        ..fault("fsync-ganesha", "fsync takes 8 ms", &["stable-writes"], true, |condition| {
+        ..GANESHA.fault("fsync-ganesha", "fsync takes 8 ms", &["stable-writes"], true, |condition| {
             slow(condition, SlowCall::Sync, 8_000, false)
         })
     },
-    fault(
+    GANESHA.fault(
         "commit-ganesha",
         "NFS_Commit = true, fsync takes 8 ms",
         &["synchronous-writes"],
@@ -104,25 +100,29 @@ pub const FAULTS: &[Fault] = &[
     ),
     Fault {
         known: &[Known { operation: "4 KiB read", part: "protocol", ms: 2.0 }],
-        ..fault("work-ganesha", "sending a reply takes 2 ms", &["protocol-work"], true, |condition| {
+        ..GANESHA.fault("work-ganesha", "sending a reply takes 2 ms", &["protocol-work"], true, |condition| {
             slow(condition, SlowCall::Send, 2_000, false)
         })
     },
-    fault(
+    GANESHA.fault(
         "nagle-ganesha",
         "a proxy splits replies, with Nagle's algorithm",
         &["delayed-acknowledgement"],
         true,
         split,
     ),
-    fault(
+    GANESHA.fault(
         "root-squash-ganesha",
         "Squash = Root_Squash, a directory of root",
         &["root-squash"],
         false,
         |_| foreign_directory("Root_Squash", "uid=0&gid=0"),
     ),
-    fault("wrong-uid-ganesha", "a directory of root, used as uid 1000", &["wrong-uid"], false, |_| {
-        foreign_directory("No_Root_Squash", "uid=1000&gid=1000")
-    }),
+    GANESHA.fault(
+        "wrong-uid-ganesha",
+        "a directory of root, used as uid 1000",
+        &["wrong-uid"],
+        false,
+        |_| foreign_directory("No_Root_Squash", "uid=1000&gid=1000"),
+    ),
 ];

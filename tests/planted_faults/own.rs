@@ -5,7 +5,7 @@ use std::io;
 use sharebench_tests::program::{PATIENCE, Program, free_ports};
 use sharebench_tests::{Scratch, Smbd};
 
-use crate::fault::{Condition, Fault, Known, Planted, with_option};
+use crate::fault::{Condition, Fault, FaultyServer, Known, Planted, with_option};
 use crate::run::binary;
 
 /// A server of ours over memory.
@@ -78,116 +78,81 @@ const DEVICE_5: [Known; 1] = [Known { operation: "4 KiB read", part: "storage", 
 /// 1 MiB at 100 Mbit/s.
 const RATE_100: [Known; 1] = [Known { operation: "1 MiB read", part: "transfer", ms: 83.9 }];
 
+const OWN_SMB: FaultyServer = FaultyServer { name: "own SMB", needs: &[] };
+const OWN_NFS: FaultyServer = FaultyServer { name: "own NFS", needs: &[] };
+const OWN_NCP: FaultyServer = FaultyServer { name: "own NCP", needs: &[] };
+
 /// The table.
 pub const FAULTS: &[Fault] = &[
+    OWN_SMB.fault("clean-own-smb", "no fault", &[], false, |_| far(Condition::Fixed, Own::smb_url, "")),
+    OWN_NFS.fault("clean-own-nfs", "no fault", &[], false, |_| far(Condition::Fixed, Own::nfs_url, "")),
+    OWN_NCP.fault("clean-own-ncp", "no fault", &[], false, |_| far(Condition::Fixed, Own::ncp_url, "")),
     Fault {
-        id: "clean-own-smb",
-        server: "own SMB",
-        what: "no fault",
-        causes: &[],
-        known: &[],
-        has_gain: false,
-        needs: &[],
-        plant: |_| far(Condition::Fixed, Own::smb_url, ""),
-    },
-    Fault {
-        id: "clean-own-nfs",
-        server: "own NFS",
-        what: "no fault",
-        causes: &[],
-        known: &[],
-        has_gain: false,
-        needs: &[],
-        plant: |_| far(Condition::Fixed, Own::nfs_url, ""),
-    },
-    Fault {
-        id: "clean-own-ncp",
-        server: "own NCP",
-        what: "no fault",
-        causes: &[],
-        known: &[],
-        has_gain: false,
-        needs: &[],
-        plant: |_| far(Condition::Fixed, Own::ncp_url, ""),
-    },
-    Fault {
-        id: "far-smb",
-        server: "own SMB",
-        what: "round trip of 20 ms (relay)",
-        causes: &["long-round-trip"],
         known: &TRIP_20,
-        has_gain: false,
-        needs: &[],
-        plant: |condition| far(condition, Own::smb_url, "20ms"),
+        ..OWN_SMB.fault("far-smb", "round trip of 20 ms (relay)", &["long-round-trip"], false, |condition| {
+            far(condition, Own::smb_url, "20ms")
+        })
     },
     Fault {
-        id: "far-nfs",
-        server: "own NFS",
-        what: "round trip of 5 ms (relay)",
-        causes: &["long-round-trip"],
         known: &TRIP_5,
-        has_gain: false,
-        needs: &[],
-        plant: |condition| far(condition, Own::nfs_url, "5ms"),
+        ..OWN_NFS.fault("far-nfs", "round trip of 5 ms (relay)", &["long-round-trip"], false, |condition| {
+            far(condition, Own::nfs_url, "5ms")
+        })
     },
     Fault {
-        id: "far-ncp",
-        server: "own NCP",
-        what: "round trip of 20 ms (relay)",
-        causes: &["long-round-trip"],
         known: &NCP_TRIP_20,
-        has_gain: false,
-        needs: &[],
-        plant: |condition| far(condition, Own::ncp_url, "20ms"),
+        ..OWN_NCP.fault("far-ncp", "round trip of 20 ms (relay)", &["long-round-trip"], false, |condition| {
+            far(condition, Own::ncp_url, "20ms")
+        })
     },
     Fault {
-        id: "rate-nfs",
-        server: "own NFS",
-        what: "100 Mbit/s per connection (relay)",
-        causes: &["one-connection"],
         known: &RATE_100,
-        has_gain: false,
-        needs: &[],
-        plant: |condition| far(condition, Own::nfs_url, "200us,100Mbit"),
+        ..OWN_NFS.fault(
+            "rate-nfs",
+            "100 Mbit/s per connection (relay)",
+            &["one-connection"],
+            false,
+            |condition| far(condition, Own::nfs_url, "200us,100Mbit"),
+        )
     },
     Fault {
-        id: "device-nfs",
-        server: "own NFS",
-        what: "each operation takes 5 ms, no cache (device model)",
-        causes: &["slow-storage"],
         known: &DEVICE_5,
-        has_gain: true,
-        needs: &[],
-        plant: |condition| device(condition, Own::nfs_url, &["--service-time", "5ms"]),
+        ..OWN_NFS.fault(
+            "device-nfs",
+            "each operation takes 5 ms, no cache (device model)",
+            &["slow-storage"],
+            true,
+            |condition| device(condition, Own::nfs_url, &["--service-time", "5ms"]),
+        )
     },
     Fault {
-        id: "device-smb",
-        server: "own SMB",
-        what: "each operation takes 5 ms, no cache (device model)",
-        causes: &["slow-storage"],
         known: &DEVICE_5,
-        has_gain: true,
-        needs: &[],
-        plant: |condition| device(condition, Own::smb_url, &["--service-time", "5ms"]),
+        ..OWN_SMB.fault(
+            "device-smb",
+            "each operation takes 5 ms, no cache (device model)",
+            &["slow-storage"],
+            true,
+            |condition| device(condition, Own::smb_url, &["--service-time", "5ms"]),
+        )
     },
     Fault {
-        id: "device-ncp",
-        server: "own NCP",
-        what: "each operation takes 5 ms, no cache (device model)",
-        causes: &["slow-storage"],
         known: &DEVICE_5,
-        has_gain: true,
-        needs: &[],
-        plant: |condition| device(condition, Own::ncp_url, &["--service-time", "5ms"]),
+        ..OWN_NCP.fault(
+            "device-ncp",
+            "each operation takes 5 ms, no cache (device model)",
+            &["slow-storage"],
+            true,
+            |condition| device(condition, Own::ncp_url, &["--service-time", "5ms"]),
+        )
     },
     Fault {
-        id: "no-read-ahead",
-        server: "own NFS",
-        what: "5 ms, a cache of 4 MiB and no read-ahead (device model)",
-        causes: &["no-read-ahead"],
         known: &DEVICE_5,
-        has_gain: true,
-        needs: &[],
-        plant: |condition| device(condition, Own::nfs_url, &["--service-time", "5ms", "--cache", "4MiB"]),
+        ..OWN_NFS.fault(
+            "no-read-ahead",
+            "5 ms, a cache of 4 MiB and no read-ahead (device model)",
+            &["no-read-ahead"],
+            true,
+            |condition| device(condition, Own::nfs_url, &["--service-time", "5ms", "--cache", "4MiB"]),
+        )
     },
 ];

@@ -4,7 +4,7 @@ use std::io;
 
 use sharebench_tests::{Need, SlowCall, SlowCalls, Smbd, SmbdOptions};
 
-use crate::fault::{Condition, Fault, Known, Planted, with_option};
+use crate::fault::{Condition, Fault, FaultyServer, Known, Planted, with_option};
 
 const NEEDS: &[Need] = &[Need::Program("smbd"), Need::Program("pdbedit"), Need::Program("gcc")];
 
@@ -37,73 +37,69 @@ fn far(condition: Condition, distance: &str, lines: &'static str) -> io::Result<
     Ok(Planted::new(url).keeping(smbd))
 }
 
-const fn fault(
-    id: &'static str,
-    what: &'static str,
-    causes: &'static [&'static str],
-    has_gain: bool,
-    plant: fn(Condition) -> io::Result<Planted>,
-) -> Fault {
-    Fault { id, server: "smbd", what, causes, known: &[], has_gain, needs: NEEDS, plant }
-}
+const SMBD: FaultyServer = FaultyServer { name: "smbd", needs: NEEDS };
 
 /// The table.
 pub const FAULTS: &[Fault] = &[
-    fault("clean-smbd", "no fault", &[], false, |_| plant(&SmbdOptions::default(), "")),
+    SMBD.fault("clean-smbd", "no fault", &[], false, |_| plant(&SmbdOptions::default(), "")),
     Fault {
         known: &[Known { operation: "4 KiB read", part: "network", ms: 20.0 }],
-        ..fault("far-smbd", "round trip of 20 ms (relay)", &["long-round-trip"], false, |condition| {
+        ..SMBD.fault("far-smbd", "round trip of 20 ms (relay)", &["long-round-trip"], false, |condition| {
             far(condition, "20ms", "")
         })
     },
     Fault {
         known: &[Known { operation: "1 MiB read", part: "transfer", ms: 83.9 }],
-        ..fault("rate-smbd", "100 Mbit/s per connection (relay)", &["one-connection"], false, |condition| {
-            far(condition, "200us,100Mbit", "")
-        })
+        ..SMBD.fault(
+            "rate-smbd",
+            "100 Mbit/s per connection (relay)",
+            &["one-connection"],
+            false,
+            |condition| far(condition, "200us,100Mbit", ""),
+        )
     },
-    fault("hmac-smbd", "dialect 2.1 signs with HMAC-SHA256", &["hmac-signing"], true, |condition| {
+    SMBD.fault("hmac-smbd", "dialect 2.1 signs with HMAC-SHA256", &["hmac-signing"], true, |condition| {
         query(condition, "dialect=2.1&sign=required", "sign=required")
     }),
-    fault(
+    SMBD.fault(
         "encryption-smbd",
         "encryption with AES-128-CCM (dialect 3.0)",
         &["encryption"],
         true,
         |condition| query(condition, "dialect=3.0&encrypt=required", "dialect=3.0"),
     ),
-    fault(
+    SMBD.fault(
         "dialect-smbd",
         "dialect 2.0.2, with requests of 64 KiB",
         &["old-dialect", "small-requests"],
         true,
         |condition| query(condition, "dialect=2.0.2", ""),
     ),
-    fault("small-requests-smbd", "requests of 8 KiB", &["small-requests"], true, |condition| {
+    SMBD.fault("small-requests-smbd", "requests of 8 KiB", &["small-requests"], true, |condition| {
         lines(condition, " smb2 max read = 8192\n smb2 max write = 8192")
     }),
-    fault("credits-smbd", "8 credits at a distance of 0.5 ms", &["few-credits"], true, |condition| {
+    SMBD.fault("credits-smbd", "8 credits at a distance of 0.5 ms", &["few-credits"], true, |condition| {
         let lines = if condition.is_faulty() { " smb2 max credits = 8" } else { "" };
         far(Condition::Faulty, "500us", lines)
     }),
-    fault("leases-smbd", "no leases and no oplocks", &["refused-leases"], false, |condition| {
+    SMBD.fault("leases-smbd", "no leases and no oplocks", &["refused-leases"], false, |condition| {
         lines(condition, " smb2 leases = no\n oplocks = no")
     }),
     Fault {
         known: &[Known { operation: "4 KiB read", part: "storage", ms: 5.0 }],
-        ..fault("storage-smbd", "each pread takes 5 ms", &["slow-storage"], true, |condition| {
+        ..SMBD.fault("storage-smbd", "each pread takes 5 ms", &["slow-storage"], true, |condition| {
             slow(condition, SlowCall::Read, 5_000, "")
         })
     },
     Fault {
         known: &[Known { operation: "4 KiB sync write", part: "storage", ms: 8.0 }],
-        ..fault("fsync-smbd", "fsync takes 8 ms", &["stable-writes"], true, |condition| {
+        ..SMBD.fault("fsync-smbd", "fsync takes 8 ms", &["stable-writes"], true, |condition| {
             slow(condition, SlowCall::Sync, 8_000, "")
         })
     },
     Fault {
         known: &[Known { operation: "4 KiB sync write", part: "storage", ms: 8.0 }],
-        ..fault(
+        ..SMBD.fault(
             "sync-always-smbd",
             "sync always = yes, fsync takes 8 ms",
             &["synchronous-writes"],
@@ -111,31 +107,35 @@ pub const FAULTS: &[Fault] = &[
             |condition| slow(condition, SlowCall::Sync, 8_000, " sync always = yes"),
         )
     },
-    fault(
+    SMBD.fault(
         "scanner-smbd",
         "opening a file takes 6 ms (virus scanner)",
         &["expensive-opens"],
         true,
         |condition| slow(condition, SlowCall::Open, 6_000, ""),
     ),
-    fault("listing-smbd", "each entry of a directory takes 0.3 ms", &["slow-listing"], true, |condition| {
-        slow(condition, SlowCall::Entry, 300, " case sensitive = yes")
-    }),
-    fault(
+    SMBD.fault(
+        "listing-smbd",
+        "each entry of a directory takes 0.3 ms",
+        &["slow-listing"],
+        true,
+        |condition| slow(condition, SlowCall::Entry, 300, " case sensitive = yes"),
+    ),
+    SMBD.fault(
         "linear-smbd",
         "names are searched entry by entry, each takes 20 us",
         &["linear-directory", "slow-listing"],
         true,
         |condition| slow(condition, SlowCall::Entry, 20, " case sensitive = no"),
     ),
-    fault(
+    SMBD.fault(
         "authentication-smbd",
         "looking up an account takes 0.8 s",
         &["slow-authentication"],
         true,
         |condition| slow(condition, SlowCall::User, 800_000, ""),
     ),
-    fault(
+    SMBD.fault(
         "reverse-lookup-smbd",
         "hostname lookups = yes, a name takes 2 s",
         &["reverse-lookup"],
@@ -144,11 +144,11 @@ pub const FAULTS: &[Fault] = &[
     ),
     Fault {
         known: &[Known { operation: "4 KiB read", part: "protocol", ms: 2.0 }],
-        ..fault("work-smbd", "sending a reply takes 2 ms", &["protocol-work"], true, |condition| {
+        ..SMBD.fault("work-smbd", "sending a reply takes 2 ms", &["protocol-work"], true, |condition| {
             slow(condition, SlowCall::Send, 2_000, "")
         })
     },
-    fault("clock-smbd", "times of files are 10 minutes ahead", &["clock-offset"], false, |condition| {
+    SMBD.fault("clock-smbd", "times of files are 10 minutes ahead", &["clock-offset"], false, |condition| {
         slow(condition, SlowCall::Ahead, 600, "")
     }),
 ];

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
-use sharebench_engine::simulated::{SimulatedTarget, collect};
-use sharebench_engine::{Clock, StopSignal};
+use sharebench_engine::simulated::SimulatedTarget;
+use sharebench_engine::{Clock, CollectedRun};
 use sharebench_model::{Facts, RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult, TargetIdentity};
 use sharebench_plan::{Plan, Precision, ResolvedPlan};
 use sharebench_results::{RunReference, RunSink, RunState, Store};
@@ -47,12 +47,12 @@ pub fn measure(property: &Property, seed: u64) -> Measured {
 fn stored(plan: &ResolvedPlan, targets: &[Arc<dyn Target>], clock: &Clock) -> RunData {
     let scratch = Scratch::new("planted").unwrap();
     let path = scratch.path().join("runs.db");
-    let (end, events) = collect(plan, targets, &[], clock, &StopSignal::default());
-    assert_eq!(end.unwrap().outcome, RunOutcome::Complete);
+    let run = CollectedRun::new(plan, targets, clock);
+    assert_eq!(run.end.unwrap().outcome, RunOutcome::Complete);
     let mut sink = RunSink::new(Store::open(&path).unwrap());
     sink.record(&RunEvent::Started(Box::new(header(plan)))).unwrap();
-    for event in events {
-        sink.record(&event).unwrap();
+    for event in &run.events {
+        sink.record(event).unwrap();
     }
     let store = Store::open_read_only(&path).unwrap();
     let last = "last".parse::<RunReference>().unwrap().resolve(&store).unwrap();

@@ -108,7 +108,7 @@ impl Ganesha {
 
     /// Kills the server and starts it again on the same ports, with the same export.
     pub fn restart(&mut self) -> io::Result<()> {
-        self.kill();
+        self.signal(Signal::KILL);
         self.program.wait(PATIENCE)?;
         self.program = spawn(&self.options, &self.scratch)?;
         self.wait_until_ready()
@@ -137,11 +137,7 @@ impl Ganesha {
     /// The export's directory as this process sees it.
     pub fn directory(&self) -> PathBuf {
         let export = self.scratch.path().join("export");
-        if self.options.disk.is_none() {
-            return export;
-        }
-        Path::new(&format!("/proc/{}/root", self.program.pid()))
-            .join(export.strip_prefix("/").unwrap_or(&export))
+        if self.options.disk.is_none() { export } else { self.program.path(&export) }
     }
 
     /// URL of a directory of the export; `options` are added to the mount port.
@@ -158,19 +154,9 @@ impl Ganesha {
         format!("nfs://127.0.0.1:{}/export/{directory}?vers={version}", self.port)
     }
 
-    /// Kills the server with its connections.
-    pub fn kill(&self) {
-        self.program.signal_group(Signal::KILL);
-    }
-
-    /// Stops the server with SIGSTOP: connections stay open without replies.
-    pub fn freeze(&self) {
-        self.program.signal_group(Signal::STOP);
-    }
-
-    /// Continues after [`Self::freeze`].
-    pub fn thaw(&self) {
-        self.program.signal_group(Signal::CONT);
+    /// Sends a signal to all processes of the server. After SIGSTOP, connections stay open without replies.
+    pub fn signal(&self, signal: Signal) {
+        self.program.signal_group(signal);
     }
 }
 

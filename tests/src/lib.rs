@@ -14,6 +14,7 @@
 #![expect(clippy::print_stderr, reason = "the author of a test reads skips on standard error")]
 
 mod browser;
+mod busy_loop;
 mod capture;
 mod certificates;
 mod control_group;
@@ -43,6 +44,7 @@ mod terminal;
 mod window;
 
 pub use browser::{Browser, Page};
+pub use busy_loop::BusyLoop;
 pub use capture::{Capture, Captured, Payload, RequestProtocol, SmbRequest};
 pub use certificates::Certificates;
 pub use control_group::ControlGroup;

@@ -50,6 +50,12 @@ impl Program {
         self.child.id()
     }
 
+    /// A path in the mount namespace of the program, as this process sees it.
+    pub fn path(&self, path: &Path) -> PathBuf {
+        let root = format!("/proc/{}/root", self.pid());
+        Path::new(&root).join(path.strip_prefix("/").unwrap_or(path))
+    }
+
     /// Returns its output so far.
     pub fn output(&self) -> String {
         std::fs::read(&self.log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()

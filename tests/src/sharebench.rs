@@ -8,6 +8,7 @@ use std::{env, fs, io};
 
 use rustix::process::Signal;
 
+use crate::kernel_guest::KernelGuest;
 use crate::need::Need;
 use crate::program::{PATIENCE, Program, free_ports, run};
 use crate::scratch::Scratch;
@@ -169,6 +170,13 @@ impl Sharebench {
         let mut server = self.start_by(words, &line, &[], "served.log")?;
         server.wait_for_output("serving", PATIENCE)?;
         Ok(server)
+    }
+
+    /// Serves like [`Self::serve_smb`] in the network of a guest, at a port of [`KernelGuest::MACHINE`].
+    pub fn serve_smb_to(&self, guest: &KernelGuest, port: &str) -> io::Result<Program> {
+        let enter = guest.enter();
+        let words: Vec<&str> = enter.iter().map(String::as_str).collect();
+        self.serve_smb(&words, &format!("{}:{port}", KernelGuest::MACHINE))
     }
 
     fn serve_on(&self, at: &str, words: &[&str], name: &str, flags: &[&str]) -> io::Result<Served> {

@@ -96,7 +96,7 @@ impl Smbd {
 
     /// Ends it at once and starts it again on the same port, with the same state.
     pub fn restart(&mut self) -> io::Result<()> {
-        self.kill();
+        self.signal(Signal::KILL);
         self.program.wait(PATIENCE)?;
         let config = configuration(&self.options, self.scratch.path(), self.port);
         fs::write(self.scratch.file("smb.conf"), config)?;
@@ -134,11 +134,7 @@ impl Smbd {
     /// The share's directory as this process sees it.
     pub fn share(&self) -> PathBuf {
         let share = self.scratch.path().join("share");
-        if self.options.disk.is_none() {
-            return share;
-        }
-        Path::new(&format!("/proc/{}/root", self.program.pid()))
-            .join(share.strip_prefix("/").unwrap_or(&share))
+        if self.options.disk.is_none() { share } else { self.program.path(&share) }
     }
 
     /// URL of a directory of the share; `options` without `?`.
@@ -147,19 +143,9 @@ impl Smbd {
         format!("smb://{}@127.0.0.1:{}/share/{directory}{gap}{options}", self.user, self.port)
     }
 
-    /// Kills the server with its connections.
-    pub fn kill(&self) {
-        self.program.signal_group(Signal::KILL);
-    }
-
-    /// Stops the server with SIGSTOP: connections stay open without replies.
-    pub fn freeze(&self) {
-        self.program.signal_group(Signal::STOP);
-    }
-
-    /// Continues after [`Self::freeze`].
-    pub fn thaw(&self) {
-        self.program.signal_group(Signal::CONT);
+    /// Sends a signal to all processes of the server. After SIGSTOP, connections stay open without replies.
+    pub fn signal(&self, signal: Signal) {
+        self.program.signal_group(signal);
     }
 }
 

@@ -3,8 +3,8 @@
 mod synthetic;
 
 use sharebench_analysis::{Analysis, Options, RunData, Status, analyse};
-use sharebench_model::{Random, RateBase, Value, axis};
-use synthetic::{Synthetic, cell, grid, load};
+use sharebench_model::axis;
+use synthetic::{Synthetic, cell, grid, load, misaligned, printed_table};
 
 fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
     sentences.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join("\n")
@@ -16,15 +16,7 @@ fn unmatched(analysis: &Analysis) -> String {
 
 #[test]
 fn what_has_no_counterpart_is_listed_with_its_reason() {
-    let mut one = Synthetic::new("one", &["a"], 1);
-    one.sweep(&grid(&["read", "write"], 2, 2), 6, |_, _| 1e8);
-    one.sweep(&[cell("reread", 1_000_000, 4096), cell("reread", 1_000_000, 8192)], 6, |_, _| 1e8);
-    let mut other = Synthetic::new("other", &["b"], 2);
-    other.sweep(&grid(&["read"], 2, 1), 6, |_, _| 1e8);
-    other.sweep(&[cell("reread", 1 << 20, 4096)], 6, |_, _| 1e8);
-    let deep = cell("read", 1 << 20, 4096).with(axis::QUEUE_DEPTH, Value::Count(8));
-    other.sweep(&[deep], 6, |_, _| 1e8);
-    let analysis = analyse(&[one.run, other.run], &Options::default());
+    let analysis = analyse(&misaligned(), &Options::default());
     let found_text = unmatched(&analysis);
     let missing = "write: all 4 positions not on b: this test was not measured there";
     assert!(found_text.contains(missing), "{found_text}");
@@ -96,31 +88,11 @@ fn survivors_and_users_that_do_not_add_up_are_shown_with_the_arithmetic() {
     );
 }
 
-/// A table of another program: printed rates of times that are whole ticks.
-fn table(title: &str, tick_s: f64, seed: u64) -> RunData {
-    let mut run = Synthetic::new(title, &[title], seed);
-    let mut random = Random::new(seed, 41);
-    run.sweep(&grid(&["write", "read"], 3, 5), 1, |_, _| 1e6);
-    for step in &mut run.run.steps {
-        let ticks = 20 + random.below(300);
-        let seconds = ticks as f64 * tick_s;
-        step.measure.bytes.read = 1 << 24;
-        step.measure.bytes.written = 0;
-        let rate = (f64::from(1 << 24) / seconds).round();
-        step.measure.busy_ns = (f64::from(1 << 24) / rate * 1e9) as u64;
-        step.measure.rate_base = RateBase::Reported { milli: rate as u64 * 1000 };
-    }
-    let environment = &mut run.run.header.environment;
-    environment.insert("origin".to_owned(), "imported".to_owned());
-    environment.remove("clock_resolution_ns");
-    run.run
-}
-
 #[test]
 fn the_clock_of_a_table_is_found_and_used() {
     for (tick, words) in [(0.015_625, "15.625 ms"), (0.01, "10 ms")] {
-        let one = table("one", tick, 6);
-        let mut other = table("other", tick, 7);
+        let one = printed_table("one", tick, 6);
+        let mut other = printed_table("other", tick, 7);
         let clocks = |runs: &[RunData]| -> String {
             let analysis = analyse(runs, &Options::default());
             let lines = analysis.trust.iter().filter(|line| line.subject == "clock");

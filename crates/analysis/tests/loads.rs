@@ -5,34 +5,11 @@
 mod synthetic;
 
 use sharebench_analysis::{Analysis, Options, Sentence, analyse};
-use sharebench_model::{
-    Check, Coordinates, Fairness, Histogram, LoadDetail, ObjectiveReport, Part, RateBase, Timeline, Value,
-    Verdict, axis,
-};
+use sharebench_model::{Check, Fairness, ObjectiveReport, Verdict};
 use sharebench_stats::mean_value_analysis;
 use synthetic::Synthetic;
+use synthetic::loads::{Gaps, counted, thinking};
 use synthetic::streams::{BUSY, LATE, PACE, units};
-
-fn users(n: u64) -> Coordinates {
-    Coordinates::new().with(axis::WORKLOAD, Value::text("office")).with(axis::USERS, Value::Count(n))
-}
-
-/// Steps of users who think `think` seconds, with the transactions per second that `law` gives.
-fn load(steps: &[u64], think: f64, law: impl Fn(u64) -> f64) -> Synthetic {
-    let mut run = Synthetic::new("load", &["nas"], 4);
-    for &n in steps {
-        run.step(0, 0, users(n), law(n) * 1e5);
-        let measure = &mut run.run.steps.last_mut().unwrap().measure;
-        measure.rate_base = RateBase::Window;
-        measure.window_ns = 60_000_000_000;
-        measure.transactions = (law(n) * 60.0).round() as u64;
-        let part =
-            Part { count: measure.transactions, response: measure.response.clone(), ..Part::named("open") };
-        *measure.load =
-            LoadDetail { transactions: vec![part], think_ns: (think * 1e9) as u64, ..LoadDetail::default() };
-    }
-    run
-}
 
 fn said(sentences: &[Sentence]) -> String {
     sentences.iter().map(|sentence| sentence.text.as_str()).collect::<Vec<_>>().join("\n")
@@ -46,7 +23,7 @@ fn analysed(run: Synthetic) -> Analysis {
 fn a_load_with_a_bend_is_predicted_up_to_twice_its_largest_step() {
     // One queue of 2 ms, think time 20 ms: knee at 11 users, ceiling 500/s.
     let law = |n: u64| mean_value_analysis(&[0.002], 0.020, n as u32).0;
-    let analysis = analysed(load(&[1, 2, 5, 8, 11, 15, 20, 30], 0.020, law));
+    let analysis = analysed(thinking(&[1, 2, 5, 8, 11, 15, 20, 30], 0.020, law));
     let report = &analysis.sections[0].capacity[0];
     assert_eq!((report.tried, report.rejected.as_ref()), (30, None));
     let (users, rate) = report.forecast.as_ref().unwrap();
@@ -61,17 +38,17 @@ fn a_load_with_a_bend_is_predicted_up_to_twice_its_largest_step() {
 
 #[test]
 fn k11_a_rejected_forecast_states_its_reason() {
-    let straight = analysed(load(&[1, 2, 4, 6, 8], 1.0, |n| n as f64 * 10.0));
+    let straight = analysed(thinking(&[1, 2, 4, 6, 8], 1.0, |n| n as f64 * 10.0));
     let open = said(&straight.not_resolved);
     assert!(open.contains("no forecast for nas: at the largest load each user still got 100 %"), "{open}");
     assert!(straight.sections[0].capacity[0].forecast.is_none());
-    let few = said(&analysed(load(&[1, 2, 4], 1.0, |n| n as f64)).not_resolved);
+    let few = said(&analysed(thinking(&[1, 2, 4], 1.0, |n| n as f64)).not_resolved);
     assert!(few.contains("3 different loads are too few for a forecast; measure at least 5"), "{few}");
 }
 
 #[test]
 fn an_objective_has_the_largest_load_that_meets_it_and_the_smallest_that_misses_it() {
-    let mut run = load(&[10, 20, 40], 1.0, |n| n as f64);
+    let mut run = thinking(&[10, 20, 40], 1.0, |n| n as f64);
     for (step, kept) in run.run.steps.iter_mut().zip([true, true, false]) {
         let detail = format!("p95 {} ms of at most 20 ms", if kept { 8 } else { 31 });
         step.measure.load.objective = Some(ObjectiveReport { wanted: "p95<20ms".into(), kept, detail });
@@ -85,7 +62,7 @@ fn an_objective_has_the_largest_load_that_meets_it_and_the_smallest_that_misses_
 
 #[test]
 fn overload_and_uneven_service_are_named() {
-    let mut run = load(&[10, 20], 1.0, |n| n as f64);
+    let mut run = thinking(&[10, 20], 1.0, |n| n as f64);
     let detail = "12 of 20 transactions/s that 20 users ask for ended: overloaded".to_owned();
     let check = Check::new("pace", Verdict::Warning, detail);
     run.run.steps[1].checks.push(check);
@@ -100,44 +77,6 @@ fn overload_and_uneven_service_are_named() {
     );
 }
 
-/// Steps of `per_s` transactions per second in a window of `window_s`, of which the server takes `response_ms` each; the
-/// counts of the timeline follow from a seed.
-fn counted(targets: &[(&str, f64, f64)], steps: &[u64], window_s: u64, think_ms: u64) -> Synthetic {
-    let names: Vec<&str> = targets.iter().map(|(name, ..)| *name).collect();
-    let mut run = Synthetic::new("load", &names, 16);
-    for &n in steps {
-        for (target, (_, per_user_s, response_ms)) in targets.iter().enumerate() {
-            run.step(target, 0, users(n), 1e6);
-            let mut timeline = Timeline::over(window_s * 1_000_000_000);
-            let mean = per_user_s * n as f64 / 10.0;
-            let mut due = run.random.unit();
-            for count in &mut timeline.transactions {
-                // Equal gaps with a little chance: users who mostly think.
-                due += mean * (0.9 + 0.2 * run.random.unit());
-                *count = due as u64;
-                due -= due.floor();
-            }
-            timeline.bytes = timeline.transactions.iter().map(|count| count * 100_000).collect();
-            let total: u64 = timeline.transactions.iter().sum();
-            let measure = &mut run.run.steps.last_mut().unwrap().measure;
-            measure.rate_base = RateBase::Window;
-            measure.window_ns = window_s * 1_000_000_000;
-            measure.transactions = total;
-            measure.bytes.read = total * 100_000;
-            measure.response = Histogram::new();
-            (0..total.max(1)).for_each(|_| measure.response.record((response_ms * 1e6) as u64));
-            let part = Part { count: total, response: measure.response.clone(), ..Part::named("open") };
-            *measure.load = LoadDetail {
-                transactions: vec![part],
-                think_ns: think_ms * 1_000_000,
-                timeline,
-                ..LoadDetail::default()
-            };
-        }
-    }
-    run
-}
-
 /// All sentences of an analysis.
 fn all_of(analysis: &Analysis) -> String {
     [said(&analysis.answer), said(&analysis.findings), said(&analysis.not_resolved)].join("\n")
@@ -146,7 +85,8 @@ fn all_of(analysis: &Analysis) -> String {
 #[test]
 fn a_load_of_a_few_transactions_names_the_window_it_needs_instead_of_a_ratio() {
     // 2 to 4 transactions per step, as `load A B --preset office --steps 3,6 --measure 5s` completes.
-    let analysis = analysed(counted(&[("a", 0.13, 50.0), ("b", 0.08, 50.0)], &[3, 6], 5, 8000));
+    let analysis =
+        analysed(counted(&[("a", 0.13, 50.0), ("b", 0.08, 50.0)], &[3, 6], 5, 8000, Gaps::Jittered));
     let all = all_of(&analysis);
     let expected = "office: no ratio, stress point or forecast from 2 of 2 load steps: 1 transaction of b at 3 users is too few; \
                     --measure 3m gives about 36.";
@@ -168,7 +108,7 @@ fn a_load_of_a_few_transactions_names_the_window_it_needs_instead_of_a_ratio() {
 
 #[test]
 fn an_objective_of_a_few_transactions_is_neither_met_nor_missed() {
-    let mut run = counted(&[("nas", 0.13, 50.0)], &[3, 6], 5, 8000);
+    let mut run = counted(&[("nas", 0.13, 50.0)], &[3, 6], 5, 8000, Gaps::Jittered);
     for (step, kept) in run.run.steps.iter_mut().zip([true, false]) {
         let detail = "p95 8 ms of at most 20 ms".to_owned();
         step.measure.load.objective = Some(ObjectiveReport { wanted: "p95<20ms".into(), kept, detail });
@@ -183,7 +123,7 @@ fn an_objective_of_a_few_transactions_is_neither_met_nor_missed() {
 
 #[test]
 fn a_rate_that_scatters_needs_more_transactions_than_an_even_one() {
-    let mut run = counted(&[("nas", 20.0, 40.0)], &[4, 8], 10, 10);
+    let mut run = counted(&[("nas", 20.0, 40.0)], &[4, 8], 10, 10, Gaps::Jittered);
     let support = |run: &Synthetic| {
         let analysis = analyse(std::slice::from_ref(&run.run), &Options::default());
         let outcome = analysis.sections[0].rows[0].outcomes[0].clone().unwrap();
@@ -208,7 +148,7 @@ fn a_rate_that_scatters_needs_more_transactions_than_an_even_one() {
 #[test]
 fn a_load_bound_by_think_time_says_so_once_instead_of_a_ratio_per_pair() {
     let targets = [("smb", 9.9, 1.0), ("nfs", 9.95, 0.5), ("ncp", 9.8, 2.0), ("local", 10.0, 0.1)];
-    let analysis = analysed(counted(&targets, &[2, 8], 20, 100));
+    let analysis = analysed(counted(&targets, &[2, 8], 20, 100, Gaps::Jittered));
     let all = all_of(&analysis);
     assert!(!all.contains("times the rate"), "{all}");
     let sentence = "office: the think time determines the rate at all 2 load steps (users wait for a reply at most 2.0 % of \
@@ -220,7 +160,7 @@ fn a_load_bound_by_think_time_says_so_once_instead_of_a_ratio_per_pair() {
 
 #[test]
 fn a_step_that_is_not_bound_by_think_time_keeps_its_ratio() {
-    let analysis = analysed(counted(&[("a", 8.0, 25.0), ("b", 5.0, 100.0)], &[8], 30, 100));
+    let analysis = analysed(counted(&[("a", 8.0, 25.0), ("b", 5.0, 100.0)], &[8], 30, 100, Gaps::Jittered));
     let answer = said(&analysis.answer);
     assert!(answer.contains("a shows 1.61 times the rate of b"), "{answer}");
     assert!(!answer.contains("think time"), "{answer}");
@@ -229,7 +169,7 @@ fn a_step_that_is_not_bound_by_think_time_keeps_its_ratio() {
 
 /// Two steps of 5.0 and 4.5 transactions per tenth of a second, in runs of `run_length` tenths with one fewer and one more.
 fn declining(run_length: usize) -> String {
-    let mut run = counted(&[("nas", 20.0, 40.0)], &[4, 8], 10, 10);
+    let mut run = counted(&[("nas", 20.0, 40.0)], &[4, 8], 10, 10, Gaps::Jittered);
     for (step, counts) in run.run.steps.iter_mut().zip([[4, 6], [4, 5]]) {
         let measure = &mut step.measure;
         let timeline = &mut measure.load.timeline;
@@ -375,11 +315,12 @@ fn accelerators_that_catch_up_after_a_stall_have_been_idle_in_it() {
 #[test]
 fn a_rate_that_falls_little_by_little_has_a_stress_point() {
     let falling =
-        said(&analysed(load(&[4, 8, 16, 32], 0.0, |n| 1000.0 - 35.0 * f64::from(n.ilog2()))).findings);
+        said(&analysed(thinking(&[4, 8, 16, 32], 0.0, |n| 1000.0 - 35.0 * f64::from(n.ilog2()))).findings);
     assert!(
         falling.contains("nas passes its stress point after 4 users: with 16 users it is 8 % slower"),
         "{falling}"
     );
-    let level = said(&analysed(load(&[4, 8, 16, 32], 0.0, |n| if n == 4 { 1000.0 } else { 960.0 })).findings);
+    let level =
+        said(&analysed(thinking(&[4, 8, 16, 32], 0.0, |n| if n == 4 { 1000.0 } else { 960.0 })).findings);
     assert!(level.contains("nas reached no stress point up to 32 users. Peak:"), "{level}");
 }

@@ -3,8 +3,7 @@
 mod synthetic;
 
 use sharebench_analysis::{Options, analyse};
-use sharebench_model::axis;
-use synthetic::{Synthetic, cell, with_a_cache};
+use synthetic::{cliff, with_a_cache};
 
 fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
     sentences.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join("\n")
@@ -30,14 +29,7 @@ fn a_server_without_a_cache_has_neither() {
 
 #[test]
 fn a_cliff_whose_cause_is_not_shown_is_marked_as_a_guess() {
-    let mut run = Synthetic::new("cliff", &["smb"], 18);
-    let cells = [8, 16, 32, 64].map(|size| cell("read", size << 20, 65_536));
-    run.sweep(
-        &cells,
-        10,
-        |_, at| if at.number(axis::FILE_SIZE).unwrap_or(0) > 16 << 20 { 76e6 } else { 272e6 },
-    );
-    let found = texts(&analyse(&[run.run], &Options::default()).findings);
+    let found = texts(&analyse(&[cliff()], &Options::default()).findings);
     assert!(
         found.contains(
             " between files of 16MiB and 32MiB: if its cache is the cause, which is a guess, it holds about 24MiB."

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sharebench_engine::{Clock, make_own_directory, remove_own_directory};
+use sharebench_engine::{Clock, OwnDirectory};
 use sharebench_model::{ErrorClass, MetaOp, OpError, TcpReading};
 use sharebench_target::{ConnectError, Target, call};
 
@@ -234,6 +234,10 @@ impl Work<'_> {
         Ok(())
     }
 
+    fn own_directory(&self) -> OwnDirectory<'_> {
+        OwnDirectory { name: &self.options.directory, clock: self.clock, timeout: self.options.timeout }
+    }
+
     /// Makes the files, or finds some where nothing may be written.
     async fn files(
         &self,
@@ -242,11 +246,8 @@ impl Work<'_> {
         connection: &mut Connection,
         connections: &mut [Connection],
     ) -> Result<Files, OpError> {
-        let name = &self.options.directory;
         if !self.options.read_only {
-            let made =
-                make_own_directory(&mut *connection.session, name, self.clock, self.options.timeout).await;
-            match made {
+            match self.own_directory().make(&mut *connection.session).await {
                 Ok(()) => {
                     progress.made_directory = true;
                     let evidence = &mut progress.evidence;
@@ -304,11 +305,10 @@ impl Work<'_> {
         };
         let mut session =
             self.target.connect(&self.spec(1)).await.map_err(|error| left(error.to_string()))?;
-        let name = &self.options.directory;
-        let timeout = self.options.timeout;
-        let removed = remove_own_directory(&mut *session, name, self.clock, timeout).await;
+        let removed = self.own_directory().remove(&mut *session).await;
         removed.map_err(|error| left(error.to_string()))?;
-        let gone = call(&mut *session, MetaOp::Stat { path: name.clone() }).await.is_err();
+        let path = self.options.directory.clone();
+        let gone = call(&mut *session, MetaOp::Stat { path }).await.is_err();
         session.close().await;
         if gone { Ok(()) } else { Err(left("it is still there".to_owned())) }
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget, collect};
-use sharebench_engine::{Clock, StopSignal};
+use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
+use sharebench_engine::{Clock, CollectedRun};
 use sharebench_model::RunOutcome;
 use sharebench_plan::{Plan, ResolvedPlan, SlowestTarget};
 use sharebench_target::{MemoryTarget, Target};
@@ -16,8 +16,8 @@ fn time_of(plan: &ResolvedPlan, service: Duration) -> Duration {
     let device = || Device::new(7).service_center(4, Service::Fixed(service));
     let target = || Arc::new(SimulatedTarget::new(MemoryTarget::new(), &clock, device())) as Arc<dyn Target>;
     let targets: Vec<Arc<dyn Target>> = plan.targets.iter().map(|_| target()).collect();
-    let (end, _) = collect(plan, &targets, &[], &clock, &StopSignal::default());
-    assert_eq!(end.unwrap().outcome, RunOutcome::Complete);
+    let run = CollectedRun::new(plan, &targets, &clock);
+    assert_eq!(run.end.unwrap().outcome, RunOutcome::Complete);
     Duration::from_nanos(clock.now())
 }
 

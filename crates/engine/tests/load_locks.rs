@@ -4,22 +4,26 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget, collect, finished_steps};
-use sharebench_engine::{Clock, StopSignal};
-use sharebench_model::{ErrorClass, LoadDetail, MetaReply, RunOutcome, SessionOp, StepError, StepResult};
+use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
+use sharebench_engine::{Clock, CollectedRun};
+use sharebench_model::{
+    ErrorClass, LoadDetail, Measure, MetaReply, RunOutcome, SessionOp, StepError, StepResult,
+};
 use sharebench_plan::Plan;
-use sharebench_target::{Fault, FaultyTarget, LocalBoxFuture, MemoryTarget, Session, Target};
+use sharebench_target::{
+    Alteration, Altered, Fault, FaultyTarget, LocalBoxFuture, MemoryTarget, Session, Target,
+};
 
-#[path = "metadata/altered.rs"]
-mod altered;
 #[path = "load_locks/notifications.rs"]
 mod notifications;
+#[path = "metadata/replies.rs"]
+mod replies;
 #[path = "load_locks/rights.rs"]
 mod rights;
 #[path = "load_locks/semaphores.rs"]
 mod semaphores;
 
-use altered::{Alteration, Altered, rejected};
+use replies::rejected;
 
 /// Length of the window in milliseconds.
 const WINDOW_MS: u64 = 1500;
@@ -49,9 +53,19 @@ fn execute(text: &str, target: impl Target + 'static) -> Ran {
 #[expect(clippy::unwrap_used, reason = "plans of these tests are right")]
 fn execute_at(text: &str, target: impl Target + 'static, clock: &Clock) -> Ran {
     let plan = Plan::parse(text).unwrap().resolve().unwrap();
-    let targets = [Arc::new(target) as Arc<dyn Target>];
-    let (end, events) = collect(&plan, &targets, &[], clock, &StopSignal::default());
-    Ran { outcome: end.unwrap().outcome, steps: finished_steps(events) }
+    let run = CollectedRun::new(&plan, &[Arc::new(target)], clock);
+    Ran { outcome: run.end.unwrap().outcome, steps: run.steps }
+}
+
+/// The first step without an error at a simulated server, and what that server holds.
+fn measured_at(text: &str, device: Device) -> (Measure, MemoryTarget) {
+    let clock = Clock::virtual_at(0);
+    let memory = MemoryTarget::new();
+    let mut ran = execute_at(text, SimulatedTarget::new(memory.clone(), &clock, device), &clock);
+    assert_eq!(ran.outcome, RunOutcome::Complete);
+    let measure = ran.steps.remove(0).measure;
+    assert!(measure.errors.is_empty(), "{:?}", measure.errors);
+    (measure, memory)
 }
 
 /// A target of which each session fails every tenth data operation, later than those that lay out the data set.
@@ -159,7 +173,7 @@ fn a_target_without_locks_ends_the_run_before_its_data_set_and_the_error_names_t
         ("'wait', 'signal'", "'wait' of the transaction 't0'"),
     ] {
         let target = MemoryTarget::new();
-        let ran = execute(&plan(false, &[transaction]), Altered(target.clone(), Lacking));
+        let ran = execute(&plan(false, &[transaction]), Altered::new(target.clone(), Lacking));
         let RunOutcome::Incomplete(StepError::TargetLost { reason, .. }) = &ran.outcome else {
             panic!("{:?}", ran.outcome)
         };
@@ -171,7 +185,6 @@ fn a_target_without_locks_ends_the_run_before_its_data_set_and_the_error_names_t
 /// In virtual time a user holds the range for exactly its requests and its pause, so that the wait of the others is known.
 #[test]
 fn the_time_of_a_lock_is_the_wait_for_those_who_hold_the_range() {
-    let clock = Clock::virtual_at(0);
     let request = Duration::from_micros(100);
     let device = Device::new(1).service_center(64, Service::Fixed(request));
     let preset = Plan::from_preset("locks").unwrap().to_toml();
@@ -182,11 +195,7 @@ fn the_time_of_a_lock_is_the_wait_for_those_who_hold_the_range() {
         "seed = 7\n[[target]]\nurl = '/a'\n[load]\nworkload = 'locks'\nusers = [{USERS}]\nthink = 'exp 2ms'\nwarm_up = '1s'\n\
          measure = '20s'\n[workload]{edit}"
     );
-    let memory = MemoryTarget::new();
-    let ran = execute_at(&text, SimulatedTarget::new(memory.clone(), &clock, device), &clock);
-    assert_eq!(ran.outcome, RunOutcome::Complete);
-    let measure = &ran.steps[0].measure;
-    assert!(measure.errors.is_empty(), "{:?}", measure.errors);
+    let (measure, memory) = measured_at(&text, device);
     // Each holder pauses for 1 ms and writes for 0.1 ms; operations on names take no time here. So the range is held by one user
     // at a time for 1.1 ms, and free for the pause between two requests at most.
     let done = measure.transactions;

@@ -7,61 +7,38 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget, collect, finished_steps};
-use sharebench_engine::{Clock, StopSignal};
-use sharebench_model::{ErrorClass, Measure, MetaReply, OpError, OpStep, RunOutcome, SessionOp};
+use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
+use sharebench_engine::{Clock, CollectedRun, RunEnd};
+use sharebench_model::{ErrorClass, Measure, MetaReply, OpError, OpStep, SessionOp};
 use sharebench_plan::Plan;
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
+    Alteration, Altered, Connecting, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
 };
 
-#[expect(dead_code, reason = "the target of these tests is another one")]
-#[path = "metadata/altered.rs"]
-mod altered;
-
-use altered::{Alteration, AlteredSession};
-
 /// The second session, which is the only user's first, does its `nth` operation on names and loses the reply.
-struct Losing {
-    memory: MemoryTarget,
-    nth: u32,
-    sessions: AtomicU32,
-}
-
-impl Target for Losing {
-    fn url(&self) -> String {
-        self.memory.url()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.memory.capabilities()
-    }
-
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
-        Box::pin(async move {
-            let inner = self.memory.connect(spec).await?;
-            let second = self.sessions.fetch_add(1, Ordering::Relaxed) == 1;
-            let left = if second { self.nth } else { u32::MAX };
-            Ok(Box::new(AlteredSession(inner, Loses { left })) as Box<dyn Session>)
-        })
-    }
-}
-
-/// What a session does: the reply to the last operation that is `left` is lost.
 #[derive(Clone)]
-struct Loses {
-    left: u32,
+struct Losing {
+    nth: u32,
+    sessions: Arc<AtomicU32>,
 }
 
-impl Alteration for Loses {
-    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
+/// Loses the reply to the last of N operations.
+struct LosingSession(u32);
+
+impl Alteration for Losing {
+    fn connect<'a>(&'a self, inner: &'a dyn Target, spec: &'a SessionSpec) -> Connecting<'a> {
+        let second = self.sessions.fetch_add(1, Ordering::Relaxed) == 1;
+        let left = if second { self.nth } else { u32::MAX };
+        Box::pin(async move { Ok(LosingSession(left).session(inner.connect(spec).await?)) })
+    }
+}
+
+impl Alteration for LosingSession {
+    fn call<'s>(&'s mut self, inner: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         Box::pin(async move {
-            let reply = memory.call(op).await;
-            self.left = self.left.saturating_sub(1);
-            if self.left > 0 {
+            let reply = inner.call(op).await;
+            self.0 = self.0.saturating_sub(1);
+            if self.0 > 0 {
                 return reply;
             }
             let lost = OpError::new(ErrorClass::Disconnected, OpStep::Injected, "its reply was lost");
@@ -142,13 +119,12 @@ fn measure(plan: &str, nth: u32) -> (Measure, MemoryTarget) {
     let memory = MemoryTarget::new();
     let clock = Clock::virtual_at(0);
     let device = Device::new(1).service_center(1, Service::Fixed(Duration::from_micros(200)));
-    let losing = Losing { memory: memory.clone(), nth, sessions: AtomicU32::new(0) };
-    let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(losing, &clock, device))];
+    let losing = Altered::new(memory.clone(), Losing { nth, sessions: Arc::default() });
     let plan = Plan::parse(plan).unwrap().resolve().unwrap();
-    let (end, events) = collect(&plan, &targets, &[], &clock, &StopSignal::default());
-    let end = end.unwrap();
-    assert_eq!((end.outcome, end.leftovers), (RunOutcome::Complete, Vec::new()), "{nth}");
-    (finished_steps(events).swap_remove(0).measure, memory)
+    let simulated = SimulatedTarget::new(losing, &clock, device);
+    let mut run = CollectedRun::new(&plan, &[Arc::new(simulated)], &clock);
+    assert_eq!(run.end, Ok(RunEnd::CLEAN), "{nth}");
+    (run.steps.remove(0).measure, memory)
 }
 
 #[test]

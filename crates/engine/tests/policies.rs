@@ -4,22 +4,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sharebench_engine::simulated::{collect, finished_steps};
-use sharebench_engine::{Clock, RunEnd, StartError, StopSignal};
+use sharebench_engine::{Clock, CollectedRun, RunEnd, StartError};
 use sharebench_model::{
-    DataOp, IoPolicy, MetaReply, MetaYield, Residency, RunOutcome, SessionOp, StepError, StepResult, Verdict,
+    DataOp, IoPolicy, MetaReply, MetaYield, Residency, RunOutcome, SessionOp, Slot, StepError, StepResult,
+    Verdict,
 };
 use sharebench_plan::Plan;
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, NullTarget, PolicyRefusal, PolicyTerms,
-    Session, SessionSpec, Target,
+    Alteration, Capabilities, Connecting, LocalBoxFuture, MemoryTarget, NullTarget, PolicyRefusal,
+    PolicyTerms, Session, SessionSpec, Target,
 };
-
-#[expect(dead_code, reason = "the target of these tests is another one")]
-#[path = "metadata/altered.rs"]
-mod altered;
-
-use altered::{Alteration, AlteredSession};
 
 /// A target in memory with a page cache that holds the same whatever is done.
 #[derive(Clone)]
@@ -34,8 +28,7 @@ struct Paged {
     reads: Arc<AtomicU64>,
 }
 
-#[derive(Clone)]
-struct PageCache {
+struct PagedSession {
     seen: Residency,
     reads: Arc<AtomicU64>,
 }
@@ -60,29 +53,27 @@ impl Target for Paged {
         self.inner.policy(wanted).map(|_| PolicyTerms { alignment })
     }
 
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
         let seen = Residency { bytes: 65_536, resident: self.resident, dirty: Some(self.dirty) };
         Box::pin(async move {
             let inner = self.inner.connect(spec).await?;
             let reads = self.reads.clone();
-            Ok(Box::new(AlteredSession(inner, PageCache { seen, reads })) as Box<dyn Session>)
+            Ok(PagedSession { seen, reads }.session(inner))
         })
     }
 }
 
-impl Alteration for PageCache {
-    fn submit(&mut self, op: DataOp) {
+impl Alteration for PagedSession {
+    fn submit(&mut self, inner: &mut dyn Session, slot: Slot, op: DataOp) {
         self.reads.fetch_add(u64::from(matches!(op, DataOp::Read { .. })), Ordering::Relaxed);
+        inner.submit(slot, op);
     }
 
-    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
+    fn call<'s>(&'s mut self, inner: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         let result = match op {
             SessionOp::Residency { .. } => Ok(MetaYield::Residency(self.seen)),
             SessionOp::DropCache { .. } => Ok(MetaYield::Done),
-            other => return memory.perform_call(other),
+            other => return inner.call(other),
         };
         Box::pin(std::future::ready(MetaReply { result, requests: 0 }))
     }
@@ -103,8 +94,8 @@ fn run(
          record_sizes = ['4KiB']\n{sweep}"
     );
     let plan = Plan::parse(&text).unwrap().resolve().unwrap();
-    let (end, events) = collect(&plan, targets, &[], &Clock::start(), &StopSignal::default());
-    (end, finished_steps(events))
+    let run = CollectedRun::new(&plan, targets, &Clock::start());
+    (run.end, run.steps)
 }
 
 fn check<'a>(step: &'a StepResult, name: &str) -> Option<&'a sharebench_model::Check> {

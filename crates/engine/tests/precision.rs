@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use sharebench_engine::simulated::collect;
-use sharebench_engine::{Clock, StopSignal};
+use sharebench_engine::{Clock, CollectedRun, StopSignal};
 use sharebench_model::{PrecisionReport, Round, RunEvent, RunOutcome, StepError, StepResult};
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_target::{MemoryTarget, Target};
@@ -31,20 +30,17 @@ struct Ran {
 #[expect(clippy::unwrap_used, reason = "a run that cannot start fails its test")]
 fn execute(plan: &ResolvedPlan, done: &[StepResult]) -> Ran {
     let target = || Arc::new(MemoryTarget::new()) as Arc<dyn Target>;
-    let (end, events) = collect(plan, &[target(), target()], done, &Clock::start(), &StopSignal::default());
-    let outcome = end.unwrap().outcome;
-    let mut steps = Vec::new();
+    let run = CollectedRun::until(plan, &[target(), target()], &Clock::start(), &StopSignal::default(), done);
     let mut rounds = Vec::new();
     let mut report = None;
-    for event in events {
+    for event in run.events {
         match event {
-            RunEvent::StepFinished(step) => steps.push(*step),
             RunEvent::Round(round) => rounds.push(round),
             RunEvent::Precision(reported) => report = Some(*reported),
             _ => {}
         }
     }
-    Ran { outcome, steps, rounds, report }
+    Ran { outcome: run.end.unwrap().outcome, steps: run.steps, rounds, report }
 }
 
 #[test]

@@ -6,23 +6,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget, collect, finished_steps};
-use sharebench_engine::{Clock, StopSignal};
+use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
+use sharebench_engine::{Clock, CollectedRun, RunEnd};
 use sharebench_model::units::ByteSize;
-use sharebench_model::{
-    DataOp, ErrorClass, Fact, MetaReply, Part, RunEvent, RunOutcome, SessionOp, StepResult, UnitObjective,
-    Verdict,
-};
+use sharebench_model::{DataOp, ErrorClass, Fact, Part, RunEvent, Slot, StepResult, UnitObjective, Verdict};
 use sharebench_plan::{Load, PRESETS, Plan, PlannedTarget, Preset, Scale, Think, Verify};
-use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
-};
-
-#[expect(dead_code, reason = "the target of these tests is another one")]
-#[path = "metadata/altered.rs"]
-mod altered;
-
-use altered::{Alteration, AlteredSession};
+use sharebench_target::{Alteration, Altered, Connecting, MemoryTarget, Session, SessionSpec, Target};
 
 /// Runs a plan that must end well.
 fn run(plan: &Plan, memory: &MemoryTarget) -> (Vec<StepResult>, Vec<RunEvent>) {
@@ -35,11 +24,10 @@ fn run_on(plan: &Plan, target: impl Target + 'static) -> (Vec<StepResult>, Vec<R
 
 fn run_by(plan: &Plan, target: impl Target + 'static, device: Device) -> (Vec<StepResult>, Vec<RunEvent>) {
     let clock = Clock::virtual_at(0);
-    let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(target, &clock, device))];
-    let (end, events) = collect(&plan.resolve().unwrap(), &targets, &[], &clock, &StopSignal::default());
-    let end = end.unwrap();
-    assert_eq!((end.outcome, end.leftovers), (RunOutcome::Complete, Vec::new()));
-    (finished_steps(events.clone()), events)
+    let simulated = SimulatedTarget::new(target, &clock, device);
+    let run = CollectedRun::new(&plan.resolve().unwrap(), &[Arc::new(simulated)], &clock);
+    assert_eq!(run.end, Ok(RunEnd::CLEAN));
+    (run.steps, run.events)
 }
 
 /// A preset with two steps of few users, short pauses and small files; every byte that is read is checked.
@@ -205,35 +193,18 @@ fn streams_and_accelerators_that_a_link_carries_are_in_the_step_with_their_unit(
 }
 
 /// A target whose requests carry at most 60 KiB, and end at each multiple of it, as calls of NCP do.
-struct Narrow(MemoryTarget);
+#[derive(Clone)]
+struct Narrow;
 
 const NARROW: u32 = 60 << 10;
 
-#[derive(Clone)]
-struct Narrows;
-
-impl Target for Narrow {
-    fn url(&self) -> String {
-        self.0.url()
+impl Alteration for Narrow {
+    fn connect<'a>(&'a self, inner: &'a dyn Target, spec: &'a SessionSpec) -> Connecting<'a> {
+        assert!(spec.allow_split && spec.slot_bytes <= NARROW, "{spec:?}");
+        Box::pin(async move { Ok(Self.session(inner.connect(spec).await?)) })
     }
 
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { max_record: NARROW, ..self.0.capabilities() }
-    }
-
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
-        Box::pin(async move {
-            assert!(spec.allow_split && spec.slot_bytes <= NARROW, "{spec:?}");
-            Ok(Box::new(AlteredSession(self.0.connect(spec).await?, Narrows)) as Box<dyn Session>)
-        })
-    }
-}
-
-impl Alteration for Narrows {
-    fn max_transfer(&self, op: DataOp, _: u32) -> u32 {
+    fn max_transfer(&self, _: &dyn Session, op: DataOp) -> u32 {
         match op {
             DataOp::Read { offset, len, .. } | DataOp::Write { offset, len, .. } => {
                 len.min(NARROW - (offset % u64::from(NARROW)) as u32)
@@ -242,14 +213,11 @@ impl Alteration for Narrows {
         }
     }
 
-    fn submit(&mut self, op: DataOp) {
+    fn submit(&mut self, inner: &mut dyn Session, slot: Slot, op: DataOp) {
         if let DataOp::Read { len, .. } | DataOp::Write { len, .. } = op {
-            assert!(len <= self.max_transfer(op, len), "{op:?} is more than a request carries");
+            assert!(len <= self.max_transfer(inner, op), "{op:?} is more than a request carries");
         }
-    }
-
-    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
-        memory.perform_call(op)
+        inner.submit(slot, op);
     }
 }
 
@@ -265,7 +233,9 @@ fn a_split_block_counts_as_several_requests_everywhere_and_is_reported() {
     )
     .unwrap();
     for found in ["stays in", "unchanged and used again"] {
-        let (steps, events) = run_on(&plan, Narrow(memory.clone()));
+        let mut narrow = Altered::new(memory.clone(), Narrow);
+        narrow.capabilities.max_record = NARROW;
+        let (steps, events) = run_on(&plan, narrow);
         let reported = warnings(&events);
         assert!(reported.contains(found), "{reported}");
         assert!(

@@ -3,47 +3,28 @@
 
 use std::sync::Arc;
 
-use sharebench_engine::simulated::collect;
-use sharebench_engine::{Clock, RunEnd, StartError, StopSignal};
-use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepError, StepResult, Verdict};
+use sharebench_engine::{Clock, CollectedRun, StartError};
+use sharebench_model::{ErrorClass, RunOutcome, StepError, StepResult, Verdict};
 use sharebench_plan::{Access, Direction, Plan, Test};
 use sharebench_target::{Answer, Fault, FaultyTarget, MemoryTarget, ScriptedTarget, Target};
 
 /// Cells of 64 KiB files: 16 records of 4 KiB and 128 of 512 B, so that every test has a stride.
 const SIZES: &str = "file_sizes = ['64KiB']\nrecord_sizes = ['512', '4KiB']\nstride = [5]\n";
 
-struct Ran {
-    end: Result<RunEnd, StartError>,
-    steps: Vec<StepResult>,
-    failures: Vec<String>,
+fn steps_of<'a>(ran: &'a CollectedRun, test: &'a str) -> impl Iterator<Item = &'a StepResult> {
+    ran.steps.iter().filter(move |step| step.coordinates.text("test") == Some(test))
 }
 
-impl Ran {
-    fn of<'a>(&'a self, test: &'a str) -> impl Iterator<Item = &'a StepResult> {
-        self.steps.iter().filter(move |step| step.coordinates.text("test") == Some(test))
-    }
-
-    fn errors(&self) -> u64 {
-        self.steps.iter().map(|step| step.measure.error_count()).sum()
-    }
+fn errors(ran: &CollectedRun) -> u64 {
+    ran.steps.iter().map(|step| step.measure.error_count()).sum()
 }
 
-fn run(sweep: &str, verify: &str, target: impl Target + 'static) -> Ran {
+fn run(sweep: &str, verify: &str, target: impl Target + 'static) -> CollectedRun {
     let text = format!(
         "seed = 7\nrepetitions = 2\nmin_sample_time = '1ms'\ntimeout = '500ms'\nverify = '{verify}'\n[[target]]\nurl = '/a'\n[sweep]\n{sweep}"
     );
     let plan = Plan::parse(&text).unwrap().resolve().unwrap();
-    let (end, events) = collect(&plan, &[Arc::new(target)], &[], &Clock::start(), &StopSignal::default());
-    let mut steps = Vec::new();
-    let mut failures = Vec::new();
-    for event in events {
-        match event {
-            RunEvent::StepFinished(step) => steps.push(*step),
-            RunEvent::Failure { detail, .. } => failures.push(detail),
-            _ => {}
-        }
-    }
-    Ran { end, steps, failures }
+    CollectedRun::new(&plan, &[Arc::new(target)], &Clock::start())
 }
 
 #[test]
@@ -53,7 +34,7 @@ fn every_test_moves_every_byte_as_often_as_it_passes_and_verifies_what_it_reads(
         let ran = run(&format!("{SIZES}tests = ['all']\n"), verify, target.clone());
         assert_eq!(ran.end.as_ref().unwrap().outcome, RunOutcome::Complete, "{:?}", ran.failures);
         assert_eq!(ran.steps.len(), Test::ALL.len() * 2 * 2);
-        assert_eq!((ran.errors(), ran.failures.len()), (0, 0), "{:?}", ran.failures);
+        assert_eq!((errors(&ran), ran.failures.len()), (0, 0), "{:?}", ran.failures);
         for step in &ran.steps {
             let measure = &step.measure;
             let test: Test = step.coordinates.text("test").unwrap().parse().unwrap();
@@ -83,7 +64,7 @@ fn a_cell_repeats_its_passes_until_its_sample_is_full() {
     let ran = run(&format!("{SIZES}tests = ['all']\n"), "off", MemoryTarget::new());
     for test in Test::ALL {
         // A millisecond of the memory target holds many passes; on a loaded machine not in every cell.
-        let most = ran.of(test.name()).map(|step| step.measure.passes).max();
+        let most = steps_of(&ran, test.name()).map(|step| step.measure.passes).max();
         assert!(most > Some(1), "{test}: {most:?}");
     }
 }
@@ -92,7 +73,7 @@ fn a_cell_repeats_its_passes_until_its_sample_is_full() {
 fn streams_cut_and_gather_records_into_requests_of_their_buffer() {
     let sweep = "file_sizes = ['96KiB']\nrecord_sizes = ['1KiB', '12KiB', '48KiB']\ntests = ['streams']\nstream_buffer = '20KiB'\n";
     let ran = run(sweep, "full", MemoryTarget::new());
-    assert_eq!((ran.steps.len(), ran.errors()), (4 * 3 * 2, 0), "{:?}", ran.failures);
+    assert_eq!((ran.steps.len(), errors(&ran)), (4 * 3 * 2, 0), "{:?}", ran.failures);
     for step in &ran.steps {
         let measure = &step.measure;
         let record = step.coordinates.number("record_size").unwrap();
@@ -110,7 +91,7 @@ fn what_one_test_writes_every_other_test_can_verify() {
     let sweep = "file_sizes = ['64KiB']\nrecord_sizes = ['1KiB', '4KiB']\ntests = ['all']\nstride = [3]\nalign = [0, '512', '6KiB']\nread_percent = [20, 80]\nstream_buffer = '4KiB'\ndepths = [1, 7]\n";
     let ran = run(sweep, "full", MemoryTarget::new());
     assert_eq!(
-        (ran.end.clone().unwrap().outcome, ran.errors()),
+        (ran.end.clone().unwrap().outcome, errors(&ran)),
         (RunOutcome::Complete, 0),
         "{:?}",
         ran.failures
@@ -160,7 +141,7 @@ fn every_test_that_writes_has_its_lost_writes_caught_by_the_next_read() {
         let target = (2..200_000).step_by(7).fold(faulty, |target, nth| target.data(nth, Fault::LoseWrite));
         let sweep = format!("{SIZES}tests = ['{test}', 'read']\n").replace("stride = [5]\n", stride(test));
         let ran = run(&sweep, "stamps", target);
-        assert!(ran.errors() > 0, "{test}: {:?} {:?}", ran.end, ran.failures);
+        assert!(errors(&ran) > 0, "{test}: {:?} {:?}", ran.end, ran.failures);
     }
 }
 
@@ -173,8 +154,8 @@ fn a_file_is_made_anew_for_other_records_and_read_before() {
         (2..200_000).step_by(7).fold(faulty, |target, nth| target.data(nth, Fault::LoseWrite))
     };
     let ran = run(&sweep, "stamps", lossy());
-    assert!(ran.errors() > 0, "nothing but the change of records reads: {:?} {:?}", ran.end, ran.failures);
-    assert_eq!(run(&sweep, "off", lossy()).errors(), 0);
+    assert!(errors(&ran) > 0, "nothing but the change of records reads: {:?} {:?}", ran.end, ran.failures);
+    assert_eq!(errors(&run(&sweep, "off", lossy())), 0);
     let reported: Vec<&str> =
         ran.steps.iter().filter_map(|step| step.coordinates.text("record_size")).collect();
     assert!(reported.is_empty() || reported.len() == 4, "{reported:?}");
@@ -191,9 +172,9 @@ fn failed_requests_of_a_stream_are_counted_and_spoil_only_their_records() {
     let ran = run(sweep, "full", target);
     assert_eq!(ran.end.as_ref().unwrap().outcome, RunOutcome::Complete);
     for test in ["fread", "frewrite"] {
-        let failed: u64 = ran.of(test).map(|step| step.measure.error_count()).sum();
-        let moved: u64 = ran.of(test).map(|step| step.measure.bytes.total()).sum();
-        let passes: u64 = ran.of(test).map(|step| step.measure.passes).sum();
+        let failed: u64 = steps_of(&ran, test).map(|step| step.measure.error_count()).sum();
+        let moved: u64 = steps_of(&ran, test).map(|step| step.measure.bytes.total()).sum();
+        let passes: u64 = steps_of(&ran, test).map(|step| step.measure.passes).sum();
         assert!(failed > 0, "{test}");
         assert_eq!(moved, passes * 65536 - failed * 4096, "{test}");
     }
@@ -213,7 +194,7 @@ fn a_short_read_is_a_data_error_in_every_test() {
         let target = ScriptedTarget::new(script);
         let ran = run(&sweep, "off", target);
         assert!(
-            ran.of(test).any(|step| step.measure.errors.contains_key(&ErrorClass::DataMismatch)),
+            steps_of(&ran, test).any(|step| step.measure.errors.contains_key(&ErrorClass::DataMismatch)),
             "{test}: {:?}",
             ran.failures
         );
@@ -248,7 +229,7 @@ fn concurrent_jobs_transfer_all_bytes_and_report_their_shares() {
         let target = MemoryTarget::new();
         let ran = run(&sweep, "full", target.clone());
         assert_eq!(ran.end.clone().unwrap().outcome, RunOutcome::Complete, "{:?}", ran.failures);
-        assert_eq!((ran.steps.len(), ran.errors()), (tests * 2 * 2 * 2, 0), "{:?}", ran.failures);
+        assert_eq!((ran.steps.len(), errors(&ran)), (tests * 2 * 2 * 2, 0), "{:?}", ran.failures);
         let shared = sweep.contains("shared_file");
         for step in &ran.steps {
             let measure = &step.measure;
@@ -285,7 +266,7 @@ fn jobs_detect_wrong_data_and_a_lost_job_ends_the_run() {
         (2..5000).step_by(5).fold(FaultyTarget::new(MemoryTarget::new()), |t, nth| t.data(nth, Fault::Zero));
     let ran = run(sweep, "stamps", faulty);
     assert!(
-        ran.errors() > 0 && ran.failures.iter().any(|failure| failure.contains("zeros")),
+        errors(&ran) > 0 && ran.failures.iter().any(|failure| failure.contains("zeros")),
         "{:?}",
         ran.failures
     );

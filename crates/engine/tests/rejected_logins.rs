@@ -6,40 +6,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget, collect, finished_steps};
-use sharebench_engine::{Clock, StopSignal};
+use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
+use sharebench_engine::{Clock, CollectedRun};
 use sharebench_model::{ErrorClass, Measure, RunOutcome};
 use sharebench_plan::Plan;
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target, UrlPart,
+    Alteration, Altered, ConnectError, Connecting, MemoryTarget, SessionSpec, Target, UrlPart,
 };
 
 /// Accepts this many sessions and rejects the others as a busy server does.
+#[derive(Clone)]
 struct Crowded {
-    memory: MemoryTarget,
     accepts: u32,
-    sessions: AtomicU32,
+    sessions: Arc<AtomicU32>,
 }
 
-impl Target for Crowded {
-    fn url(&self) -> String {
-        self.memory.url()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.memory.capabilities()
-    }
-
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+impl Alteration for Crowded {
+    fn connect<'a>(&'a self, inner: &'a dyn Target, spec: &'a SessionSpec) -> Connecting<'a> {
         if self.sessions.fetch_add(1, Ordering::Relaxed) < self.accepts {
-            return self.memory.connect(spec);
+            return inner.connect(spec);
         }
         let class = ErrorClass::Busy;
         let detail = "no connection is free".to_owned();
-        let error = ConnectError { url: self.url(), part: UrlPart::Host, class, detail };
+        let error = ConnectError { url: inner.url(), part: UrlPart::Host, class, detail };
         Box::pin(std::future::ready(Err(error)))
     }
 }
@@ -52,13 +41,13 @@ fn measure(accepted_users: u32, think: &str) -> Measure {
     );
     let clock = Clock::virtual_at(0);
     let device = Device::new(1).service_center(1, Service::Fixed(Duration::from_micros(200)));
-    let accepts = accepted_users + 1;
-    let crowded = Crowded { memory: MemoryTarget::new(), accepts, sessions: AtomicU32::new(0) };
-    let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(crowded, &clock, device))];
+    let crowded = Crowded { accepts: accepted_users + 1, sessions: Arc::default() };
+    let crowded = Altered::new(MemoryTarget::new(), crowded);
     let plan = Plan::parse(&plan).unwrap().resolve().unwrap();
-    let (end, events) = collect(&plan, &targets, &[], &clock, &StopSignal::default());
-    assert_eq!(end.unwrap().outcome, RunOutcome::Complete);
-    finished_steps(events).swap_remove(0).measure
+    let simulated = SimulatedTarget::new(crowded, &clock, device);
+    let mut run = CollectedRun::new(&plan, &[Arc::new(simulated)], &clock);
+    assert_eq!(run.end.unwrap().outcome, RunOutcome::Complete);
+    run.steps.remove(0).measure
 }
 
 #[test]

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget, collect};
-use sharebench_engine::{Clock, StopSignal};
-use sharebench_model::{ErrorClass, Measure, RunEvent, RunOutcome, StepResult, Verdict};
+use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
+use sharebench_engine::{Clock, CollectedRun, RunEnd};
+use sharebench_model::{ErrorClass, Measure, StepResult, Verdict};
 use sharebench_plan::{Plan, TypedWorkload};
-use sharebench_target::{MemoryTarget, Target};
+use sharebench_target::MemoryTarget;
 
 /// Measures one step of two users who replay a script; gives it, and what went wrong in words.
 fn replay(script: &str, seconds: u32, load: &str) -> (StepResult, Vec<String>) {
@@ -23,22 +23,12 @@ fn replay(script: &str, seconds: u32, load: &str) -> (StepResult, Vec<String>) {
     let memory = MemoryTarget::new();
     let clock = Clock::virtual_at(0);
     let device = Device::new(1).service_center(2, Service::Fixed(Duration::from_micros(100)));
-    let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(memory.clone(), &clock, device))];
+    let simulated = SimulatedTarget::new(memory.clone(), &clock, device);
     let plan = plan.resolve().unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    let (end, events) = collect(&plan, &targets, &[], &clock, &StopSignal::default());
-    let end = end.unwrap();
-    assert_eq!((end.outcome, end.leftovers), (RunOutcome::Complete, Vec::new()));
+    let mut run = CollectedRun::new(&plan, &[Arc::new(simulated)], &clock);
+    assert_eq!(run.end, Ok(RunEnd::CLEAN));
     assert_eq!(memory.names(), Vec::<String>::new());
-    let mut step = None;
-    let mut reported = Vec::new();
-    for event in events {
-        match event {
-            RunEvent::StepFinished(finished) => step = Some(*finished),
-            RunEvent::Failure { detail, .. } => reported.push(detail),
-            _ => {}
-        }
-    }
-    (step.unwrap(), reported)
+    (run.steps.pop().unwrap(), run.failures)
 }
 
 fn count(measure: &Measure, kind: &str) -> u64 {

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use sharebench_engine::simulated::collect;
-use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
+use sharebench_engine::{Clock, CollectedRun, Run, StartError, StopSignal};
 use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepError, StepResult, Value, Verdict};
 use sharebench_plan::{Plan, ResolvedPlan, Work};
 use sharebench_target::{Fault, FaultyTarget, MemoryTarget, Target};
@@ -26,35 +25,25 @@ fn plan(text: &str) -> ResolvedPlan {
     Plan::parse(&text.replace("'1MiB'", "'1000000'")).unwrap().resolve().unwrap()
 }
 
-struct Ran {
-    end: Result<RunEnd, StartError>,
-    steps: Vec<StepResult>,
-    failures: Vec<String>,
-    warnings: Vec<String>,
-}
-
-fn execute(text: &str, target: impl Target + 'static, done: &[StepResult], stop: &StopSignal) -> Ran {
+fn execute(
+    text: &str,
+    target: impl Target + 'static,
+    done: &[StepResult],
+    stop: &StopSignal,
+) -> CollectedRun {
     execute_on(text, &[Arc::new(target)], done, stop)
 }
 
-fn execute_on(text: &str, targets: &[Arc<dyn Target>], done: &[StepResult], stop: &StopSignal) -> Ran {
-    let plan = plan(text);
-    let (end, events) = collect(&plan, targets, done, &Clock::start(), stop);
-    let mut steps = Vec::new();
-    let mut failures = Vec::new();
-    let mut warnings = Vec::new();
-    for event in events {
-        match event {
-            RunEvent::StepFinished(step) => steps.push(*step),
-            RunEvent::Failure { detail, .. } => failures.push(detail),
-            RunEvent::Warning(warning) => warnings.push(warning),
-            _ => {}
-        }
-    }
-    Ran { end, steps, failures, warnings }
+fn execute_on(
+    text: &str,
+    targets: &[Arc<dyn Target>],
+    done: &[StepResult],
+    stop: &StopSignal,
+) -> CollectedRun {
+    CollectedRun::until(&plan(text), targets, &Clock::start(), stop, done)
 }
 
-fn all(text: &str, target: impl Target + 'static) -> Ran {
+fn all(text: &str, target: impl Target + 'static) -> CollectedRun {
     execute(text, target, &[], &StopSignal::default())
 }
 
@@ -310,7 +299,7 @@ fn what_exists_is_not_touched() {
 }
 
 /// The cells that were measured on each of two targets, as (record size, queue depth).
-fn measured_on(ran: &Ran, target: u32) -> BTreeSet<(u64, u64)> {
+fn measured_on(ran: &CollectedRun, target: u32) -> BTreeSet<(u64, u64)> {
     let cell = |step: &StepResult| {
         Some((step.coordinates.number("record_size")?, step.coordinates.number("queue_depth")?))
     };

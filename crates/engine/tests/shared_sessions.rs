@@ -7,37 +7,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget, collect, finished_steps};
-use sharebench_engine::{Clock, StopSignal};
-use sharebench_model::{ErrorClass, RunOutcome, StepResult, Verdict};
+use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
+use sharebench_engine::{Clock, CollectedRun, RunEnd};
+use sharebench_model::{ErrorClass, StepResult, Verdict};
 use sharebench_plan::Plan;
-use sharebench_target::{
-    Capabilities, ConnectError, FaultyTarget, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
-};
+use sharebench_target::{Alteration, Altered, Connecting, FaultyTarget, MemoryTarget, SessionSpec, Target};
 
 /// Counts sessions; carries N requests at a time on each.
-struct Counting<T> {
-    inner: T,
+#[derive(Clone)]
+struct Counting {
     depth: u32,
     sessions: Arc<AtomicU32>,
 }
 
-impl<T: Target> Target for Counting<T> {
-    fn url(&self) -> String {
-        self.inner.url()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { max_queue_depth: self.depth, ..self.inner.capabilities() }
-    }
-
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+impl Alteration for Counting {
+    fn connect<'a>(&'a self, inner: &'a dyn Target, spec: &'a SessionSpec) -> Connecting<'a> {
         assert!(spec.slots <= self.depth, "{spec:?}");
         self.sessions.fetch_add(1, Ordering::Relaxed);
-        self.inner.connect(spec)
+        inner.connect(spec)
     }
 }
 
@@ -53,13 +40,13 @@ fn run(plan: &str, inner: impl Target + 'static, depth: u32) -> (StepResult, u32
     let clock = Clock::virtual_at(0);
     let sessions = Arc::new(AtomicU32::new(0));
     let device = Device::new(1).service_center(64, Service::Fixed(Duration::from_millis(1)));
-    let counting = Counting { inner, depth, sessions: Arc::clone(&sessions) };
-    let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(counting, &clock, device))];
+    let mut counting = Altered::new(inner, Counting { depth, sessions: Arc::clone(&sessions) });
+    counting.capabilities.max_queue_depth = depth;
     let plan = Plan::parse(plan).unwrap().resolve().unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    let (end, events) = collect(&plan, &targets, &[], &clock, &StopSignal::default());
-    let end = end.unwrap();
-    assert_eq!((end.outcome, end.leftovers), (RunOutcome::Complete, Vec::new()));
-    (finished_steps(events).swap_remove(0), sessions.load(Ordering::Relaxed))
+    let simulated = SimulatedTarget::new(counting, &clock, device);
+    let mut run = CollectedRun::new(&plan, &[Arc::new(simulated)], &clock);
+    assert_eq!(run.end, Ok(RunEnd::CLEAN));
+    (run.steps.remove(0), sessions.load(Ordering::Relaxed))
 }
 
 #[test]

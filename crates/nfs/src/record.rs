@@ -258,15 +258,22 @@ mod tests {
         assert!(reassembly.push(&fragments(&[7; 101], &[50, 50])).is_err());
     }
 
+    /// A record, and its fragments before those of the next one.
+    fn fragmented() -> impl Strategy<Value = (Vec<u8>, Vec<u8>)> {
+        let record = proptest::collection::vec(any::<u8>(), 0..400);
+        let sizes = proptest::collection::vec(0usize..90, 0..6);
+        (record, sizes).prop_map(|(record, sizes)| {
+            let stream = [&fragments(&record, &sizes)[..], b"next"].concat();
+            (record, stream)
+        })
+    }
+
     proptest! {
         #[test]
         fn a_record_survives_any_fragments_in_any_pieces(
-            record in proptest::collection::vec(any::<u8>(), 0..400),
-            sizes in proptest::collection::vec(0usize..90, 0..6),
+            (record, stream) in fragmented(),
             piece in 1usize..50,
         ) {
-            let mut stream = fragments(&record, &sizes);
-            stream.extend_from_slice(b"next");
             let mut reassembly = RecordReassembly::new(400);
             let mut at = 0;
             let mut whole = false;
@@ -282,12 +289,9 @@ mod tests {
 
         #[test]
         fn a_record_received_in_place_is_the_one_that_was_pushed(
-            record in proptest::collection::vec(any::<u8>(), 0..400),
-            sizes in proptest::collection::vec(0usize..90, 0..6),
+            (record, stream) in fragmented(),
             piece in 1usize..50,
         ) {
-            let mut stream = fragments(&record, &sizes);
-            stream.extend_from_slice(b"next");
             let mut reassembly = RecordReassembly::new(400);
             let mut at = 0;
             // Memory of an earlier record, which is longer.

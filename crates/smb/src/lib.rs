@@ -16,6 +16,7 @@ mod client;
 pub mod crypto;
 mod incompatibility;
 pub mod nt1;
+pub mod requester;
 mod status;
 pub mod wire;
 

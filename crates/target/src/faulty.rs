@@ -9,8 +9,7 @@ use sharebench_model::{
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{
-    Capabilities, ConnectError, Extensions, Idle, LocalBoxFuture, Probe, Readings, Session, SessionSpec,
-    Target,
+    Capabilities, Connecting, Extensions, Idle, LocalBoxFuture, Probe, Readings, Session, SessionSpec, Target,
 };
 
 /// What goes wrong with one operation.
@@ -100,10 +99,7 @@ impl<T: Target> Target for FaultyTarget<T> {
         self.inner.descriptors()
     }
 
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
         Box::pin(async move {
             let session = FaultySession {
                 inner: self.inner.connect(spec).await?,

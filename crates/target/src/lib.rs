@@ -6,6 +6,7 @@
 //! Sessions never take times, read ahead, cache, split, merge or reply without a request on the wire, except where
 //! [`Target::caches`] says so.
 
+mod altered;
 pub mod buffer_pool;
 mod faulty;
 mod listing;
@@ -29,6 +30,7 @@ mod working_directory;
 
 pub mod conformance;
 
+pub use altered::{Alteration, Altered};
 pub use faulty::{Fault, FaultyTarget};
 pub use listing::{
     HeldEntries, ListingGuard, MAX_HELD_BYTES, MAX_HELD_ENTRIES, MAX_LISTED_ENTRIES, MAX_NAME_BYTES,
@@ -40,9 +42,9 @@ pub use scripted::{Answer, ScriptedTarget};
 pub use secret::{Exposed, Secret, wipe};
 pub use session::{
     Adapter, CacheRights, CallDepth, CallReply, CallResult, Capabilities, ClientCache, ConnectError,
-    Extensions, Idle, LocalBoxFuture, Locks, LoginPhase, Operations, OverlappingCalls, Probe, Readings,
-    Semaphores, ServerSide, Session, SessionSpec, Target, UrlPart, Watch, WholeFiles, call, no_client_cache,
-    no_request, perform, perform_counted, reply_for, whole_transfer,
+    Connecting, Extensions, Idle, LocalBoxFuture, Locks, LoginPhase, Operations, OverlappingCalls,
+    PhaseObserver, Probe, Readings, Semaphores, ServerSide, Session, SessionSpec, Target, UrlPart, Watch,
+    WholeFiles, call, no_client_cache, no_request, perform, perform_counted, reply_for, whole_transfer,
 };
 pub use url::{TargetUrl, UrlError};
 pub use with_bypass::WithBypass;

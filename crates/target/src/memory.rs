@@ -20,7 +20,7 @@ use crate::memory_sharing::Opener;
 use crate::memory_watches::{Watches, changed_names};
 use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{
-    CacheRights, CallDepth, CallReply, CallResult, Capabilities, ClientCache, ConnectError, Extensions,
+    CacheRights, CallDepth, CallReply, CallResult, Capabilities, ClientCache, Connecting, Extensions,
     LocalBoxFuture, Locks, Operations, OverlappingCalls, Readings, ServerSide, Session, SessionSpec, Target,
     Watch, perform, whole_transfer,
 };
@@ -85,10 +85,7 @@ impl Target for MemoryTarget {
         CallDepth { max: 1024, reason: "this is the limit of the test double" }
     }
 
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
         let session = MemorySession {
             number: SESSIONS.fetch_add(1, Ordering::Relaxed),
             tree: self.0.clone(),

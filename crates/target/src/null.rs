@@ -9,7 +9,7 @@ use sharebench_model::{
 };
 
 use crate::session::{
-    CacheRights, CallResult, Capabilities, ClientCache, ConnectError, Extensions, LocalBoxFuture, Locks,
+    CacheRights, CallResult, Capabilities, ClientCache, Connecting, Extensions, LocalBoxFuture, Locks,
     Operations, Readings, Semaphores, ServerSide, Session, SessionSpec, Target, Watch, perform,
     whole_transfer,
 };
@@ -40,10 +40,7 @@ impl Target for NullTarget {
         0
     }
 
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
         let session = NullSession {
             buffers: vec![vec![0; spec.slot_bytes as usize]; spec.slots as usize],
             ..NullSession::default()
@@ -185,12 +182,8 @@ impl Session for NullSession {
     }
 
     fn submit(&mut self, slot: Slot, op: DataOp) {
-        let bytes = match op {
-            DataOp::Read { len, .. } | DataOp::Write { len, .. } => len,
-            DataOp::Flush { .. } => 0,
-        };
         self.requests += 1;
-        self.answered.push(Reply { slot, result: Ok(bytes), requests: 1 });
+        self.answered.push(Reply { slot, result: Ok(whole_transfer(op)), requests: 1 });
     }
 
     fn poll_replies(&mut self, _: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {

@@ -12,9 +12,10 @@ use sharebench_model::{
     SessionOp, Slot, TargetFacts, WireCount,
 };
 
+use crate::altered::Alteration;
+use crate::null::NullTarget;
 use crate::session::{
-    Capabilities, ConnectError, Extensions, LocalBoxFuture, Readings, Session, SessionSpec, Target,
-    whole_transfer,
+    Capabilities, ConnectError, Connecting, LocalBoxFuture, Session, SessionSpec, Target, whole_transfer,
 };
 
 /// One line of a script: how the next data operation is answered, and how long after its submission.
@@ -134,10 +135,7 @@ impl Target for ScriptedTarget {
         0
     }
 
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
         Box::pin(async move {
             if let Some(error) = &self.refusals {
                 return Err(error.clone());
@@ -146,12 +144,11 @@ impl Target for ScriptedTarget {
                 script: self.clone(),
                 lines: 0,
                 meta: self.meta.iter().cloned().collect(),
-                buffers: vec![vec![0; spec.slot_bytes as usize]; spec.slots as usize],
                 flying: Vec::new(),
                 opened: 0,
                 requests: 0,
             };
-            Ok(Box::new(session) as Box<dyn Session>)
+            Ok(session.session(NullTarget.connect(spec).await?))
         })
     }
 }
@@ -160,35 +157,23 @@ struct ScriptedSession {
     script: ScriptedTarget,
     lines: usize,
     meta: VecDeque<Result<MetaYield, OpError>>,
-    buffers: Vec<Vec<u8>>,
     /// A timer only where the line has a delay, so that undelayed scripts need no runtime.
     flying: Vec<(Option<Pin<Box<tokio::time::Sleep>>>, Reply)>,
     opened: u32,
     requests: u64,
 }
 
-impl Session for ScriptedSession {
-    fn facts(&self) -> TargetFacts {
+impl Alteration for ScriptedSession {
+    fn facts(&self, _: TargetFacts) -> TargetFacts {
         TargetFacts::from([(Fact::Kind, "scripted".into())])
     }
 
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        &mut self.buffers[slot.0 as usize]
-    }
-
-    fn max_transfer(&self, op: DataOp) -> u32 {
-        whole_transfer(op)
-    }
-
-    fn submit(&mut self, slot: Slot, op: DataOp) {
+    fn submit(&mut self, inner: &mut dyn Session, slot: Slot, op: DataOp) {
         self.requests += 1;
         let line = self.script.data.get(self.lines).or(self.script.data.last()).cloned();
         self.lines += 1;
         let Answer { delay, act } = line.unwrap_or_else(Answer::all);
-        let asked = match op {
-            DataOp::Read { len, .. } | DataOp::Write { len, .. } => len,
-            DataOp::Flush { .. } => 0,
-        };
+        let asked = whole_transfer(op);
         let result = match act {
             Act::Never => return,
             Act::All => Ok(asked),
@@ -196,7 +181,7 @@ impl Session for ScriptedSession {
             Act::Fail(error) => Err(error),
             Act::Bytes(bytes) => {
                 let len = bytes.len().min(asked as usize);
-                self.buffers[slot.0 as usize][..len].copy_from_slice(&bytes[..len]);
+                inner.buffer(slot)[..len].copy_from_slice(&bytes[..len]);
                 Ok(len as u32)
             }
         };
@@ -204,7 +189,7 @@ impl Session for ScriptedSession {
         self.flying.push((timer, Reply { slot, result, requests: 1 }));
     }
 
-    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+    fn poll(&mut self, _: &mut dyn Session, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
         let before = replies.len();
         self.flying.retain_mut(|(timer, reply)| {
             let due = timer.as_mut().is_none_or(|timer| timer.as_mut().poll(cx).is_ready());
@@ -216,7 +201,7 @@ impl Session for ScriptedSession {
         if replies.len() > before { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn call<'s>(&'s mut self, _: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         self.requests += 1;
         let result = self.meta.pop_front().unwrap_or_else(|| {
             Ok(match op {
@@ -234,20 +219,8 @@ impl Session for ScriptedSession {
         Box::pin(async move { MetaReply { result, requests: 1 } })
     }
 
-    fn wire(&self) -> WireCount {
+    fn wire(&self, _: WireCount) -> WireCount {
         WireCount { requests: self.requests, ..WireCount::default() }
-    }
-
-    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
-        None
-    }
-
-    fn readings(&self) -> Option<&dyn Readings> {
-        None
-    }
-
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        Box::pin(async {})
     }
 }
 

@@ -25,6 +25,12 @@ pub use operations::{
 /// A future that stays on its job's thread.
 pub type LocalBoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
+/// What learns of each phase of a login.
+pub type PhaseObserver<'a> = &'a dyn Fn(LoginPhase);
+
+/// A session that is being opened.
+pub type Connecting<'a> = LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>>;
+
 /// The capabilities of a target, which do not change during its life. A run compares its plan with them before it
 /// creates anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,6 +170,12 @@ impl ConnectError {
         self
     }
 
+    /// The same failure, explained by what the server offers instead: `part` of the URL is incompatible with it.
+    #[must_use]
+    pub fn incompatible(self, part: UrlPart, detail: String) -> Self {
+        Self { part, class: ErrorClass::Unsupported, detail, ..self }
+    }
+
     /// Adds where the password is from, if the account or its password was rejected.
     #[must_use]
     pub fn with_source_of(mut self, password: &Secret) -> Self {
@@ -265,18 +277,11 @@ pub trait Target: Send + Sync {
 
     /// Opens a session on the calling thread's runtime: connects, logs in, mounts, and makes sure that
     /// the URL's directory exists. Must run inside a current-thread tokio runtime (local paths need none).
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>>;
+    fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a>;
 
     /// Opens a session like [`Self::connect`], and calls `reached` at the end of each phase, so that the caller, who has the
     /// clock, knows what the time was spent on. The default implementation reports no phase.
-    fn connect_observed<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-        _reached: &'a dyn Fn(LoginPhase),
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect_observed<'a>(&'a self, spec: &'a SessionSpec, _reached: PhaseObserver<'a>) -> Connecting<'a> {
         self.connect(spec)
     }
 

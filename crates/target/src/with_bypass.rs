@@ -7,7 +7,7 @@ use sharebench_model::{IoPolicy, TargetFacts};
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{
-    CallDepth, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, Session, SessionSpec, Target,
+    CallDepth, Capabilities, ConnectError, Connecting, LocalBoxFuture, PhaseObserver, SessionSpec, Target,
 };
 
 /// A target whose directory can also be reached by another path, without a client cache: the bypass of a mount.
@@ -59,18 +59,11 @@ impl Target for WithBypass {
         self.inner.final_facts()
     }
 
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
         self.inner.connect(spec)
     }
 
-    fn connect_observed<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-        reached: &'a dyn Fn(LoginPhase),
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect_observed<'a>(&'a self, spec: &'a SessionSpec, reached: PhaseObserver<'a>) -> Connecting<'a> {
         self.inner.connect_observed(spec, reached)
     }
 
@@ -100,10 +93,7 @@ mod tests {
             77
         }
 
-        fn connect<'a>(
-            &'a self,
-            spec: &'a SessionSpec,
-        ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
             self.0.connect(spec)
         }
     }

@@ -4,7 +4,7 @@ use sharebench_analysis::Options;
 use sharebench_model::{Coordinates, Facts, ProbeTimes, ServerEvidence, WhileProbed, WireCount, axis};
 use sharebench_stats::{AttributionError, ForecastError};
 
-use crate::synthetic::{Synthetic, cell, grid, with_a_cache};
+use crate::synthetic::{Synthetic, cell, cliff, grid, with_a_cache};
 use crate::{check, check_text, quick};
 
 fn record(at: &Coordinates) -> u64 {
@@ -14,14 +14,7 @@ fn record(at: &Coordinates) -> u64 {
 #[test]
 fn cliffs_of_a_server_s_cache() {
     check("cache_cliff", &[with_a_cache(24 << 20)], &quick());
-    let mut run = Synthetic::new("cliff", &["smb"], 18);
-    let cells = [8, 16, 32, 64].map(|size| cell("read", size << 20, 65_536));
-    run.sweep(
-        &cells,
-        10,
-        |_, at| if at.number(axis::FILE_SIZE).unwrap_or(0) > 16 << 20 { 76e6 } else { 272e6 },
-    );
-    check("cliff_without_states", &[run.run], &quick());
+    check("cliff_without_states", &[cliff()], &quick());
 }
 
 #[test]

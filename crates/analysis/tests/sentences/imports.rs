@@ -1,9 +1,8 @@
 //! Imported tables: origins, clocks, contradictions, settings, Little's law and scalability.
 
 use sharebench_analysis::{Options, RunData, analyse};
-use sharebench_model::{Random, RateBase};
 
-use crate::synthetic::{Synthetic, grid};
+use crate::synthetic::{Synthetic, grid, printed_table};
 use crate::tables::imported;
 use crate::{check, check_text, quick};
 
@@ -55,24 +54,11 @@ fn the_table_of_1993() {
 
 /// A table of another program: printed rates of times that are whole ticks.
 fn table(title: &str, tick_s: f64, seed: u64, clock_ns: Option<&str>) -> RunData {
-    let mut run = Synthetic::new(title, &[title], seed);
-    let mut random = Random::new(seed, 41);
-    run.sweep(&grid(&["write", "read"], 3, 5), 1, |_, _| 1e6);
-    for step in &mut run.run.steps {
-        let seconds = (20 + random.below(300)) as f64 * tick_s;
-        step.measure.bytes.read = 1 << 24;
-        step.measure.bytes.written = 0;
-        let rate = (f64::from(1 << 24) / seconds).round();
-        step.measure.busy_ns = (f64::from(1 << 24) / rate * 1e9) as u64;
-        step.measure.rate_base = RateBase::Reported { milli: rate as u64 * 1000 };
-    }
-    let environment = &mut run.run.header.environment;
-    environment.insert("origin".to_owned(), "imported".to_owned());
-    environment.remove("clock_resolution_ns");
+    let mut run = printed_table(title, tick_s, seed);
     if let Some(clock) = clock_ns {
-        environment.insert("clock_resolution_ns".to_owned(), clock.to_owned());
+        run.header.environment.insert("clock_resolution_ns".to_owned(), clock.to_owned());
     }
-    run.run
+    run
 }
 
 #[test]

@@ -1,72 +1,15 @@
 //! Loads: stress points, objectives, forecasts, and steps that support no conclusion.
 
 use sharebench_model::{
-    Check, Coordinates, Fact, Fairness, Histogram, LoadDetail, ObjectiveReport, Part, RateBase, Timeline,
-    USERS_STAY, Value, Verdict, axis,
+    Check, Coordinates, Fact, Fairness, Histogram, ObjectiveReport, USERS_STAY, Value, Verdict, axis,
 };
 use sharebench_stats::mean_value_analysis;
 
+use crate::synthetic::loads::{Gaps, counted, thinking, users};
 use crate::synthetic::repeated::{LIMITED, Noise, QUIET, SLOWER, STEPS, Truth, by_rate, repeated};
 use crate::synthetic::streams::{BUSY, LATE, PACE, units};
 use crate::synthetic::{Synthetic, load as steps_of, plausible_load};
 use crate::{check, quick};
-
-fn users(n: u64) -> Coordinates {
-    Coordinates::new().with(axis::WORKLOAD, Value::text("office")).with(axis::USERS, Value::Count(n))
-}
-
-/// Steps of users who think `think` seconds, with the transactions per second that `law` gives.
-fn load(steps: &[u64], think: f64, law: impl Fn(u64) -> f64) -> Synthetic {
-    let mut run = Synthetic::new("load", &["nas"], 4);
-    for &n in steps {
-        run.step(0, 0, users(n), law(n) * 1e5);
-        let measure = &mut run.run.steps.last_mut().unwrap().measure;
-        measure.rate_base = RateBase::Window;
-        measure.window_ns = 60_000_000_000;
-        measure.transactions = (law(n) * 60.0).round() as u64;
-        let part =
-            Part { count: measure.transactions, response: measure.response.clone(), ..Part::named("open") };
-        *measure.load =
-            LoadDetail { transactions: vec![part], think_ns: (think * 1e9) as u64, ..LoadDetail::default() };
-    }
-    run
-}
-
-/// Steps with counted transactions: per target the rate of ten users and the response time in milliseconds.
-fn counted(targets: &[(&str, f64, f64)], steps: &[u64], window_s: u64, think_ms: u64) -> Synthetic {
-    let names: Vec<&str> = targets.iter().map(|(name, ..)| *name).collect();
-    let mut run = Synthetic::new("load", &names, 16);
-    for &n in steps {
-        for (target, (_, per_s, response_ms)) in targets.iter().enumerate() {
-            run.step(target, 0, users(n), 1e6);
-            let mut timeline = Timeline::over(window_s * 1_000_000_000);
-            let mean = per_s * n as f64 / 10.0;
-            let mut due = 0.5;
-            for count in &mut timeline.transactions {
-                due += mean;
-                *count = due as u64;
-                due -= due.floor();
-            }
-            timeline.bytes = timeline.transactions.iter().map(|count| count * 100_000).collect();
-            let total: u64 = timeline.transactions.iter().sum();
-            let measure = &mut run.run.steps.last_mut().unwrap().measure;
-            measure.rate_base = RateBase::Window;
-            measure.window_ns = window_s * 1_000_000_000;
-            measure.transactions = total;
-            measure.bytes.read = total * 100_000;
-            measure.response = Histogram::new();
-            (0..total.max(1)).for_each(|_| measure.response.record((response_ms * 1e6) as u64));
-            let part = Part { count: total, response: measure.response.clone(), ..Part::named("open") };
-            *measure.load = LoadDetail {
-                transactions: vec![part],
-                think_ns: think_ms * 1_000_000,
-                timeline,
-                ..LoadDetail::default()
-            };
-        }
-    }
-    run
-}
 
 fn objective(run: &mut Synthetic, kept: &[bool]) {
     for (step, kept) in run.run.steps.iter_mut().zip(kept) {
@@ -104,9 +47,9 @@ fn stress_points_and_users_that_did_not_report() {
 #[test]
 fn forecasts() {
     let law = |n: u64| mean_value_analysis(&[0.002], 0.020, n as u32).0;
-    check("forecast", &[load(&[1, 2, 5, 8, 11, 15, 20, 30], 0.020, law).run], &quick());
-    check("forecast_straight", &[load(&[1, 2, 4, 6, 8], 1.0, |n| n as f64 * 10.0).run], &quick());
-    check("forecast_too_few", &[load(&[1, 2, 4], 1.0, |n| n as f64).run], &quick());
+    check("forecast", &[thinking(&[1, 2, 5, 8, 11, 15, 20, 30], 0.020, law).run], &quick());
+    check("forecast_straight", &[thinking(&[1, 2, 4, 6, 8], 1.0, |n| n as f64 * 10.0).run], &quick());
+    check("forecast_too_few", &[thinking(&[1, 2, 4], 1.0, |n| n as f64).run], &quick());
 }
 
 #[test]
@@ -114,11 +57,11 @@ fn objectives_paces_and_uneven_service() {
     for (name, kept) in
         [("objective", [true, true, false]), ("objective_met", [true; 3]), ("objective_missed", [false; 3])]
     {
-        let mut run = load(&[10, 20, 40], 1.0, |n| n as f64);
+        let mut run = thinking(&[10, 20, 40], 1.0, |n| n as f64);
         objective(&mut run, &kept);
         check(name, &[run.run], &quick());
     }
-    let mut open = load(&[10, 20, 40], 1.0, |n| n as f64);
+    let mut open = thinking(&[10, 20, 40], 1.0, |n| n as f64);
     objective(&mut open, &[true, true, false]);
     for step in &mut open.run.steps {
         let rate = step.coordinates.number(axis::USERS).unwrap();
@@ -128,7 +71,7 @@ fn objectives_paces_and_uneven_service() {
     }
     check("objective_of_an_open_load", &[open.run], &quick());
     for (name, overloaded) in [("pace", 1), ("pace_missed", 0)] {
-        let mut run = load(&[10, 20], 1.0, |n| n as f64);
+        let mut run = thinking(&[10, 20], 1.0, |n| n as f64);
         let detail = "12 of 20 transactions/s that 20 users request ended: overloaded".to_owned();
         run.run.steps[overloaded].checks.push(Check::new("pace", Verdict::Warning, detail));
         let mut fairness = Fairness::default();
@@ -140,13 +83,13 @@ fn objectives_paces_and_uneven_service() {
 
 #[test]
 fn steps_that_support_no_conclusion() {
-    let mut few = counted(&[("a", 0.13, 50.0), ("b", 0.08, 50.0)], &[3, 6], 5, 8000);
+    let mut few = counted(&[("a", 0.13, 50.0), ("b", 0.08, 50.0)], &[3, 6], 5, 8000, Gaps::Equal);
     check("too_few_transactions", &[few.run.clone()], &quick());
     objective(&mut few, &[true; 4]);
     check("too_few_transactions_for_an_objective", &[few.run], &quick());
-    let none = counted(&[("a", 0.001, 50.0), ("b", 0.001, 50.0)], &[3, 6], 5, 8000);
+    let none = counted(&[("a", 0.001, 50.0), ("b", 0.001, 50.0)], &[3, 6], 5, 8000, Gaps::Equal);
     check("no_transaction", &[none.run], &quick());
-    let mut bursts = counted(&[("nas", 20.0, 40.0)], &[4, 8], 10, 10);
+    let mut bursts = counted(&[("nas", 20.0, 40.0)], &[4, 8], 10, 10, Gaps::Equal);
     let timeline = &mut bursts.run.steps[0].measure.load.timeline;
     for series in [&mut timeline.transactions, &mut timeline.bytes] {
         (0..series.len()).filter(|at| at % 50 >= 20).for_each(|at| series[at] = 0);
@@ -154,12 +97,16 @@ fn steps_that_support_no_conclusion() {
     check("transactions_in_bursts", &[bursts.run], &quick());
     check(
         "bound_by_think_time",
-        &[counted(&[("smb", 9.9, 1.0), ("nfs", 9.95, 0.5)], &[2, 8], 20, 100).run],
+        &[counted(&[("smb", 9.9, 1.0), ("nfs", 9.95, 0.5)], &[2, 8], 20, 100, Gaps::Equal).run],
         &quick(),
     );
-    let pace = counted(&[("smb", 10.0, 30.0), ("nfs", 10.0, 40.0)], &[2, 8], 60, 1000);
+    let pace = counted(&[("smb", 10.0, 30.0), ("nfs", 10.0, 40.0)], &[2, 8], 60, 1000, Gaps::Equal);
     check("bound_by_a_pace", &[pace.run], &quick());
-    check("ratio_of_a_load", &[counted(&[("a", 8.0, 25.0), ("b", 5.0, 100.0)], &[8], 30, 100).run], &quick());
+    check(
+        "ratio_of_a_load",
+        &[counted(&[("a", 8.0, 25.0), ("b", 5.0, 100.0)], &[8], 30, 100, Gaps::Equal).run],
+        &quick(),
+    );
 }
 
 #[test]
@@ -233,5 +180,5 @@ fn loads_that_were_repeated() {
         check(name, &[run.run], &quick());
     }
     let dip = |n: u64| if n == 16 { 350.0 } else { (100.0 * n as f64).min(500.0) };
-    check("forecast_that_misses_a_step", &[load(&[1, 2, 4, 8, 16, 32, 64], 0.001, dip).run], &quick());
+    check("forecast_that_misses_a_step", &[thinking(&[1, 2, 4, 8, 16, 32, 64], 0.001, dip).run], &quick());
 }

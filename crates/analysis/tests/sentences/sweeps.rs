@@ -5,7 +5,7 @@ use sharebench_model::{
     Coordinates, ErrorClass, Facts, RepeatRule, RunOutcome, StepError, Value, Verdict, axis,
 };
 
-use crate::synthetic::{Synthetic, cell, depths, grid, load, plausible};
+use crate::synthetic::{Synthetic, cell, depths, grid, load, misaligned, plausible};
 use crate::{check, quick};
 
 fn record(at: &Coordinates) -> u64 {
@@ -148,14 +148,7 @@ fn runs_of_two_days_and_of_unequal_cells() {
         }
     }
     check("blocked", &[blocked.run], &quick());
-    let mut one = Synthetic::new("one", &["a"], 1);
-    one.sweep(&grid(&["read", "write"], 2, 2), 6, |_, _| 1e8);
-    one.sweep(&[cell("reread", 1_000_000, 4096), cell("reread", 1_000_000, 8192)], 6, |_, _| 1e8);
-    let mut other = Synthetic::new("other", &["b"], 2);
-    other.sweep(&grid(&["read"], 2, 1), 6, |_, _| 1e8);
-    other.sweep(&[cell("reread", 1 << 20, 4096)], 6, |_, _| 1e8);
-    other.sweep(&[cell("read", 1 << 20, 4096).with(axis::QUEUE_DEPTH, Value::Count(8))], 6, |_, _| 1e8);
-    check("not_aligned", &[one.run, other.run], &quick());
+    check("not_aligned", &misaligned(), &quick());
     let mut apart = Synthetic::new("apart", &["a", "b"], 3);
     apart.step(0, 0, cell("read", 1 << 20, 4096), 1e8);
     apart.step(1, 0, cell("write", 1 << 20, 4096), 1e8);

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 pub mod budgets;
+pub mod loads;
 pub mod repeated;
 pub mod streams;
 
@@ -329,5 +330,50 @@ pub fn with_a_cache(cache: u64) -> RunData {
             previous = size;
         }
     }
+    run.run
+}
+
+/// Two runs of which some cells have no counterpart.
+pub fn misaligned() -> [RunData; 2] {
+    let mut one = Synthetic::new("one", &["a"], 1);
+    one.sweep(&grid(&["read", "write"], 2, 2), 6, |_, _| 1e8);
+    one.sweep(&[cell("reread", 1_000_000, 4096), cell("reread", 1_000_000, 8192)], 6, |_, _| 1e8);
+    let mut other = Synthetic::new("other", &["b"], 2);
+    other.sweep(&grid(&["read"], 2, 1), 6, |_, _| 1e8);
+    other.sweep(&[cell("reread", 1 << 20, 4096)], 6, |_, _| 1e8);
+    let deep = cell("read", 1 << 20, 4096).with(axis::QUEUE_DEPTH, Value::Count(8));
+    other.sweep(&[deep], 6, |_, _| 1e8);
+    [one.run, other.run]
+}
+
+/// A fall between files of 16 MiB and 32 MiB without the two states of a cache.
+pub fn cliff() -> RunData {
+    let mut run = Synthetic::new("cliff", &["smb"], 18);
+    let cells = [8, 16, 32, 64].map(|size| cell("read", size << 20, 65_536));
+    run.sweep(
+        &cells,
+        10,
+        |_, at| if at.number(axis::FILE_SIZE).unwrap_or(0) > 16 << 20 { 76e6 } else { 272e6 },
+    );
+    run.run
+}
+
+/// A table of another program: printed rates of times that are whole ticks.
+pub fn printed_table(title: &str, tick_s: f64, seed: u64) -> RunData {
+    let mut run = Synthetic::new(title, &[title], seed);
+    let mut random = Random::new(seed, 41);
+    run.sweep(&grid(&["write", "read"], 3, 5), 1, |_, _| 1e6);
+    for step in &mut run.run.steps {
+        let ticks = 20 + random.below(300);
+        let seconds = ticks as f64 * tick_s;
+        step.measure.bytes.read = 1 << 24;
+        step.measure.bytes.written = 0;
+        let rate = (f64::from(1 << 24) / seconds).round();
+        step.measure.busy_ns = (f64::from(1 << 24) / rate * 1e9) as u64;
+        step.measure.rate_base = RateBase::Reported { milli: rate as u64 * 1000 };
+    }
+    let environment = &mut run.run.header.environment;
+    environment.insert("origin".to_owned(), "imported".to_owned());
+    environment.remove("clock_resolution_ns");
     run.run
 }

@@ -5,8 +5,10 @@ use std::fmt::Write;
 use sharebench_diagnose::{Budget, Diagnosis, Finding, Gain, Part, Saving, limits};
 use sharebench_model::Fact;
 use sharebench_model::units::{counted, percent, show_nanos, show_size, three_digits};
-use sharebench_report::{Style, plain, wrap};
+use sharebench_report::{Style, plain};
 use sharebench_stats::{Estimate, Interval};
+
+use super::lines::Lines;
 
 /// Columns of names of operations and of times.
 const NAME: usize = 17;
@@ -16,14 +18,14 @@ const WIDTH: usize = 80;
 
 /// Formats a diagnosis.
 pub fn text(diagnosis: &Diagnosis, style: Style) -> String {
-    let mut out = Lines { text: String::new(), width: style.width.unwrap_or(WIDTH).clamp(60, 120) };
+    let mut out = Lines::new(style, WIDTH);
     out.line(&plain(&diagnosis.url));
     heading(&mut out, diagnosis);
     findings(&mut out, diagnosis);
     budgets(&mut out, diagnosis);
     log_in(&mut out, diagnosis);
     for note in &diagnosis.evidence.notes {
-        out.wrapped("note: ", &plain(note));
+        out.labelled("note: ", &plain(note));
     }
     let written = show_size(diagnosis.bytes_written);
     out.line(&format!("\ndiagnosed in {:.1} s; {written} written and removed", diagnosis.elapsed_s));
@@ -32,36 +34,15 @@ pub fn text(diagnosis: &Diagnosis, style: Style) -> String {
 
 /// Formats the differences of two systems.
 pub fn compared(other: &str, differences: &[String], style: Style) -> String {
-    let mut out = Lines { text: String::new(), width: style.width.unwrap_or(WIDTH).clamp(60, 120) };
+    let mut out = Lines::new(style, WIDTH);
     out.line(&format!("\nCOMPARED WITH {}", plain(other)));
     for difference in differences {
-        out.wrapped("  ", &plain(difference));
+        out.labelled("  ", &plain(difference));
     }
     if differences.is_empty() {
         out.line("  no operation was measured on both");
     }
     out.text
-}
-
-struct Lines {
-    text: String,
-    width: usize,
-}
-
-impl Lines {
-    fn line(&mut self, line: &str) {
-        self.text.push_str(line.trim_end());
-        self.text.push('\n');
-    }
-
-    /// A text after a label, with later lines below its start.
-    fn wrapped(&mut self, label: &str, text: &str) {
-        let indent = label.chars().count();
-        for (number, line) in wrap(text, self.width.saturating_sub(indent), 0).into_iter().enumerate() {
-            let label = if number == 0 { label.to_owned() } else { " ".repeat(indent) };
-            self.line(&format!("{label}{line}"));
-        }
-    }
 }
 
 fn heading(out: &mut Lines, diagnosis: &Diagnosis) {
@@ -71,16 +52,16 @@ fn heading(out: &mut Lines, diagnosis: &Diagnosis) {
         shown.filter_map(|fact| Some(format!("{} {}", fact.words(), plain(fact.value(&evidence.facts)?))));
     let facts: Vec<String> = facts.collect();
     if !facts.is_empty() {
-        out.wrapped("", &facts.join(", "));
+        out.labelled("", &facts.join(", "));
     }
     if let Some(mount) = &evidence.mount {
         let options = mount.options.iter().map(|(name, value)| {
             if value.is_empty() { plain(name) } else { plain(&format!("{name}={value}")) }
         });
-        out.wrapped("mount options: ", &options.collect::<Vec<_>>().join(","));
+        out.labelled("mount options: ", &options.collect::<Vec<_>>().join(","));
         if let Some(share) = evidence.mount_traffic.cached_share() {
             let share = percent(share, 0);
-            out.wrapped(
+            out.labelled(
                 "client cache:  ",
                 &format!("{share} of the data that were read again came from this client"),
             );
@@ -88,7 +69,7 @@ fn heading(out: &mut Lines, diagnosis: &Diagnosis) {
     }
     out.line("\nWHAT LIMITS YOU");
     for (kind, sentence) in limits(evidence, &diagnosis.budgets) {
-        out.wrapped(&format!("{kind:18}"), &sentence);
+        out.labelled(&format!("{kind:18}"), &sentence);
     }
 }
 
@@ -99,15 +80,15 @@ fn findings(out: &mut Lines, diagnosis: &Diagnosis) {
     }
     for (index, finding) in diagnosis.verdict.findings.iter().enumerate() {
         let Finding { title, evidence, gain, settings, .. } = finding;
-        out.wrapped(&format!("{}. ", index + 1), &plain(title));
-        out.wrapped("   evidence: ", &plain(evidence));
-        out.wrapped("   gain:     ", &gain_text(gain));
+        out.labelled(&format!("{}. ", index + 1), &plain(title));
+        out.labelled("   evidence: ", &plain(evidence));
+        out.labelled("   gain:     ", &gain_text(gain));
         for setting in settings {
-            out.wrapped("   setting:  ", setting);
+            out.labelled("   setting:  ", setting);
         }
     }
     for unsettled in &diagnosis.verdict.unsettled {
-        out.wrapped("not settled: ", &plain(unsettled));
+        out.labelled("not settled: ", &plain(unsettled));
     }
 }
 
@@ -210,10 +191,10 @@ fn experiments(out: &mut Lines, diagnosis: &Diagnosis) {
             format!(" ({} to {})", three_digits(interval.low), three_digits(interval.high))
         });
         let factor = three_digits(compared.ratio.value);
-        out.wrapped("  ", &format!("{}: {factor} times as fast{interval}", experiment.name()));
+        out.labelled("  ", &format!("{}: {factor} times as fast{interval}", experiment.name()));
     }
     for (experiment, why) in &evidence.not_compared {
-        out.wrapped("  ", &plain(&format!("{}: not compared: {why}", experiment.name())));
+        out.labelled("  ", &plain(&format!("{}: not compared: {why}", experiment.name())));
     }
 }
 
@@ -231,9 +212,9 @@ fn half_width(estimate: &Estimate) -> String {
 fn merged(out: &mut Lines, budgets: &[Budget]) {
     let Some(budget) = budgets.first() else { return };
     for (part, other) in &budget.merged {
-        out.wrapped("  ", &format!("{} is in {}: they could not be separated.", part.name(), other.name()));
+        out.labelled("  ", &format!("{} is in {}: they could not be separated.", part.name(), other.name()));
     }
-    out.wrapped("  ", "+-: half of the 95 % interval. The parts add up to the total.");
+    out.labelled("  ", "+-: half of the 95 % interval. The parts add up to the total.");
 }
 
 fn log_in(out: &mut Lines, diagnosis: &Diagnosis) {
@@ -242,7 +223,7 @@ fn log_in(out: &mut Lines, diagnosis: &Diagnosis) {
     let phases: Vec<String> = phases.collect();
     let text = if phases.is_empty() { String::new() } else { format!(": {}", phases.join(", ")) };
     out.line("");
-    out.wrapped("LOG-IN  ", &format!("{}{text}", show_nanos(login.total_ns)));
+    out.labelled("LOG-IN  ", &format!("{}{text}", show_nanos(login.total_ns)));
 }
 
 #[cfg(test)]

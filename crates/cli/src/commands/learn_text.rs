@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use sharebench_learn::{KindReport, Learned, Percentile, ServerReport, protocol_name};
 use sharebench_model::units::{counted, percent, show_nanos, show_rate, show_size};
-use sharebench_report::{Style, plain, wrap};
+use sharebench_report::{Style, plain};
+
+use super::lines::Lines;
 
 /// Columns of names and of numbers.
 const NAME: usize = 20;
@@ -16,7 +18,7 @@ const WIDTH: usize = 120;
 
 /// Formats the report on the captured server and the learned workload.
 pub fn text(report: &ServerReport, learned: &Learned, style: Style) -> String {
-    let mut out = Lines { text: String::new(), width: style.width.unwrap_or(WIDTH).clamp(60, 120) };
+    let mut out = Lines::new(style, WIDTH);
     server(&mut out, report, learned);
     responses(&mut out, report);
     users(&mut out, report);
@@ -25,26 +27,6 @@ pub fn text(report: &ServerReport, learned: &Learned, style: Style) -> String {
     workload(&mut out, learned);
     coverage(&mut out, learned);
     out.text
-}
-
-struct Lines {
-    text: String,
-    width: usize,
-}
-
-impl Lines {
-    fn line(&mut self, line: &str) {
-        self.text.push_str(line.trim_end());
-        self.text.push('\n');
-    }
-
-    /// A sentence with an indentation.
-    fn wrapped(&mut self, indent: usize, text: &str) {
-        for (number, line) in wrap(text, self.width.saturating_sub(indent + 2), 0).into_iter().enumerate() {
-            let more = if number == 0 { 0 } else { 2 };
-            self.line(&format!("{}{line}", " ".repeat(indent + more)));
-        }
-    }
 }
 
 fn server(out: &mut Lines, report: &ServerReport, learned: &Learned) {
@@ -56,7 +38,7 @@ fn server(out: &mut Lines, report: &ServerReport, learned: &Learned) {
         .iter()
         .map(|(protocol, users)| format!("{} over {}", counted(*users, "user"), protocol_name(*protocol)))
         .collect();
-    out.wrapped(
+    out.sentence(
         0,
         &format!(
             "{} of {} in {seconds:.1} s: {}",
@@ -65,7 +47,7 @@ fn server(out: &mut Lines, report: &ServerReport, learned: &Learned) {
             protocols.join(", ")
         ),
     );
-    out.wrapped(
+    out.sentence(
         0,
         &format!(
             "read {} ({}), written {} ({}), {:.1} operations/s",
@@ -89,7 +71,7 @@ fn responses(out: &mut Lines, report: &ServerReport) {
         out.line(&format!("{name:NAME$}{:>NUMBER$}{times}{}", kind.count, failures(kind)));
     }
     if report.kinds.iter().any(|kind| !kind.response.is_empty()) {
-        out.wrapped(
+        out.sentence(
             0,
             "In brackets: the 95 % interval, where there are enough replies for one; ? where there are not.",
         );
@@ -136,7 +118,7 @@ fn caches(out: &mut Lines, report: &ServerReport) {
     out.line("\nCACHES, as far as the wire shows them");
     if caches.opens_to_read > 0 {
         let part = share(caches.opens_without_read, caches.opens_to_read);
-        out.wrapped(
+        out.sentence(
             0,
             &format!(
                 "{part} of {} opens to read were closed without a read: the client had the data, or needed none",
@@ -146,11 +128,11 @@ fn caches(out: &mut Lines, report: &ServerReport) {
     }
     if caches.bytes_read > 0 {
         let part = share(caches.bytes_read_again, caches.bytes_read);
-        out.wrapped(0, &format!("{part} of the bytes read had been read before by the same user, and not written since: a client cache would have saved them"));
+        out.sentence(0, &format!("{part} of the bytes read had been read before by the same user, and not written since: a client cache would have saved them"));
     }
     if caches.attribute_requests > 0 {
         let part = share(caches.attributes_again, caches.attribute_requests);
-        out.wrapped(0, &format!("{part} of {} requests for attributes and look-ups repeated one of the same user within a second", caches.attribute_requests));
+        out.sentence(0, &format!("{part} of {} requests for attributes and look-ups repeated one of the same user within a second", caches.attribute_requests));
     }
 }
 
@@ -170,7 +152,7 @@ fn unseen(out: &mut Lines, report: &ServerReport) {
     ];
     let mut is_complete = unseen.without_duration == 0;
     if !is_complete {
-        out.wrapped(
+        out.sentence(
             0,
             &format!(
                 "{} in logs, which have no durations: their response times are not known",
@@ -181,7 +163,7 @@ fn unseen(out: &mut Lines, report: &ServerReport) {
     // Finer time stamps than the shortest think time hide nothing.
     if unseen.resolution_ns >= 1_000_000 {
         is_complete = false;
-        out.wrapped(
+        out.sentence(
             0,
             &format!(
                 "think times are known to {} only: the time stamps of the logs are no finer",
@@ -201,7 +183,7 @@ fn unseen(out: &mut Lines, report: &ServerReport) {
 fn workload(out: &mut Lines, learned: &Learned) {
     out.line("\nLEARNED WORKLOAD");
     let users = &learned.users;
-    out.wrapped(
+    out.sentence(
         0,
         &format!(
             "{} with {}, {:.1} active on average, {} in the busiest {:.0} s",
@@ -212,7 +194,7 @@ fn workload(out: &mut Lines, learned: &Learned) {
             users.slot_ns as f64 / 1e9
         ),
     );
-    out.wrapped(
+    out.sentence(
         0,
         &format!(
             "think time: mean {} over {}; distance of the law in the preset: {:.3}",
@@ -246,6 +228,6 @@ fn coverage(out: &mut Lines, learned: &Learned) {
         out.line(&format!("{:>NUMBER$} not: {}", left_out.operations, left_out.what));
     }
     for simplified in &coverage.simplified {
-        out.wrapped(0, &format!("simplified: {simplified}"));
+        out.sentence(0, &format!("simplified: {simplified}"));
     }
 }

@@ -17,6 +17,7 @@ pub mod import;
 pub mod learn;
 mod learn_mounts_text;
 mod learn_text;
+mod lines;
 pub mod load;
 pub mod plan;
 pub mod presets;

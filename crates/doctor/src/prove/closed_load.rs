@@ -8,7 +8,6 @@ use sharebench_model::units::show_nanos;
 use sharebench_server::ServiceTime;
 
 use crate::prove::fixture::{Fixture, flagged, mean_ns, run_one, single_reads};
-use crate::prove::hooked_target::HookedTarget;
 use crate::prove::pauses::Pauses;
 use crate::prove::{Attempt, Conditions, ProveError, Row};
 
@@ -30,8 +29,7 @@ fn step(users: u32, conditions: Conditions) -> Result<[Row; 3], ProveError> {
     let service = ServiceTime::Exponential { mean: SERVICE, seed: 5 };
     let fixture = Fixture::serving(conditions.protocol, service, users)?;
     let pauses = Pauses::new();
-    let shared = pauses.clone();
-    let target = HookedTarget::new(fixture.served(), move || shared.hook());
+    let target = pauses.of_target(fixture.target());
     let pace = format!("users = [{users}]\nthink = 'exp 20ms'\nwarm_up = '500ms'\nmeasure = '{measure:?}'");
     let step = run_one(single_reads(&pace)?, &[Arc::new(target)])?;
     let window_ns = step.measure.window_ns;

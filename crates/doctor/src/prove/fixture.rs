@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_engine::simulated::{collect, finished_steps};
-use sharebench_engine::{Clock, StartError, StopSignal};
+use sharebench_engine::{Clock, CollectedRun, StartError};
 use sharebench_model::{RunOutcome, StepResult};
 use sharebench_plan::{Mistakes, Plan, PlannedTarget};
 use sharebench_server::{
@@ -15,7 +14,7 @@ use sharebench_stats::upper_median;
 use sharebench_target::{Target, UrlError};
 
 use crate::prove::Protocol;
-use crate::prove::served_volume::{ServedTarget, ServedVolume};
+use crate::prove::served_volume::ServedVolume;
 
 /// Bytes of the volume in memory.
 const MEMORY: u64 = 128 << 20;
@@ -90,11 +89,6 @@ impl Fixture {
         self.served.target()
     }
 
-    /// Returns the target for wrappers.
-    pub fn served(&self) -> ServedTarget {
-        self.served.target.clone()
-    }
-
     /// Returns the device of the server.
     pub fn device(&self) -> &DeviceVolume<MemoryVolume> {
         &self.device
@@ -152,12 +146,12 @@ pub(crate) fn run(plan: Plan, targets: &[Arc<dyn Target>]) -> Result<Vec<StepRes
         .enumerate()
         .map(|(n, target)| PlannedTarget { name: format!("t{n}"), url: target.url() });
     let plan = Plan { seed: plan.seed.or(Some(1)), targets: planned.collect(), ..plan }.resolve()?;
-    let (end, events) = collect(&plan, targets, &[], &Clock::start(), &StopSignal::default());
-    let end = end?;
+    let run = CollectedRun::new(&plan, targets, &Clock::start());
+    let end = run.end?;
     if end.outcome != RunOutcome::Complete {
         return Err(ProveError::Run(format!("{:?}", end.outcome)));
     }
-    Ok(finished_steps(events))
+    Ok(run.steps)
 }
 
 /// Runs a plan of one step and returns the step.

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_engine::Clock;
-use sharebench_model::DataOp;
+use sharebench_model::{DataOp, Slot};
 use sharebench_plan::{Plan, Verify};
-use sharebench_target::{Answer, NullTarget, ScriptedTarget, Target};
+use sharebench_target::{Alteration, Altered, Answer, NullTarget, ScriptedTarget, Session, Target};
 
 use crate::prove::fixture::{flagged, reading, run};
-use crate::prove::hooked_target::{Hook, HookedTarget};
 use crate::prove::{Attempt, Conditions, ProveError, Row};
 
 /// Runs of each kind; all must be judged correctly.
@@ -46,13 +45,15 @@ fn waiting() -> ScriptedTarget {
 
 /// The null target with a client that computes for [`SPIN`] per operation.
 fn spinning() -> impl Target {
-    HookedTarget::new(NullTarget, || Spin(Clock::start()))
+    Altered::new(NullTarget, Spin(Clock::start()))
 }
 
+#[derive(Clone)]
 struct Spin(Clock);
 
-impl Hook for Spin {
-    fn before(&mut self, _: DataOp) {
+impl Alteration for Spin {
+    fn submit(&mut self, inner: &mut dyn Session, slot: Slot, op: DataOp) {
         self.0.spend(SPIN.as_nanos() as u64);
+        inner.submit(slot, op);
     }
 }

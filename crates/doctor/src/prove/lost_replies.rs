@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use sharebench_model::units::show_nanos;
+use sharebench_model::{DataOp, Slot};
 use sharebench_plan::Plan;
 use sharebench_server::MemoryVolume;
-use sharebench_target::{
-    Capabilities, ConnectError, Fault, FaultyTarget, LocalBoxFuture, Session, SessionSpec, Target,
-};
+use sharebench_target::{Alteration, Altered, Connecting, Session, SessionSpec, Target};
 
 use crate::prove::fixture::{flagged, run_one};
-use crate::prove::served_volume::{ServedTarget, ServedVolume};
+use crate::prove::served_volume::ServedVolume;
 use crate::prove::{Attempt, Conditions, ProveError, Row};
 
 const USERS: u32 = 9;
@@ -29,7 +28,7 @@ pub(super) fn censored_users(conditions: Conditions) -> Result<Attempt, ProveErr
         ))
     };
     let whole = run_one(plan()?, &[served.target()])?;
-    let step = run_one(plan()?, &[Arc::new(LossyTarget::new(&served.target))])?;
+    let step = run_one(plan()?, &[Arc::new(Altered::of_shared(served.target(), LostReplies::default()))])?;
     let reported = USERS - LOST;
     let censored = flagged(&step, "participation");
     let [all, some] = [&whole, &step].map(|step| step.measure.response.mean());
@@ -59,39 +58,25 @@ pub(super) fn censored_users(conditions: Conditions) -> Result<Attempt, ProveErr
     .into())
 }
 
-/// A target that never replies to the reads and writes of every third session. The first session, which belongs to the
-/// engine, gets all replies.
-struct LossyTarget {
-    inner: ServedTarget,
-    lost: FaultyTarget<ServedTarget>,
-    sessions: AtomicU32,
+/// The server never replies to the reads and writes of every third session. The first session, which belongs to the engine, gets
+/// all replies.
+#[derive(Clone, Default)]
+struct LostReplies {
+    sessions: Arc<AtomicU32>,
+    is_lost: bool,
 }
 
-impl LossyTarget {
-    fn new(target: &ServedTarget) -> Self {
-        let lost = FaultyTarget::new(target.clone()).data(0, Fault::Never);
-        Self { inner: target.clone(), lost, sessions: AtomicU32::new(0) }
-    }
-}
-
-impl Target for LossyTarget {
-    fn url(&self) -> String {
-        self.inner.url()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+impl Alteration for LostReplies {
+    fn connect<'a>(&'a self, inner: &'a dyn Target, spec: &'a SessionSpec) -> Connecting<'a> {
         let number = self.sessions.fetch_add(1, Ordering::Relaxed);
-        if number > 0 && number.is_multiple_of(USERS / LOST) {
-            self.lost.connect(spec)
-        } else {
-            self.inner.connect(spec)
+        let is_lost = number > 0 && number.is_multiple_of(USERS / LOST);
+        let lost = Self { is_lost, ..self.clone() };
+        Box::pin(async move { Ok(lost.session(inner.connect(spec).await?)) })
+    }
+
+    fn submit(&mut self, inner: &mut dyn Session, slot: Slot, op: DataOp) {
+        if !self.is_lost {
+            inner.submit(slot, op);
         }
     }
 }

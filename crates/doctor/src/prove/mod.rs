@@ -9,7 +9,6 @@ mod corrupting_volume;
 mod fixed_service;
 mod fixture;
 mod generator;
-mod hooked_target;
 mod integrity;
 mod lost_replies;
 mod open_load;

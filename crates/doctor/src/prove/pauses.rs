@@ -1,11 +1,11 @@
 //! The pauses of sessions between a reply and the next request: the think time that the users executed.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 
 use sharebench_engine::Clock;
-use sharebench_model::DataOp;
-
-use crate::prove::hooked_target::Hook;
+use sharebench_model::{DataOp, Reply, Slot};
+use sharebench_target::{Alteration, Altered, Session, Target};
 
 /// End and length of a pause.
 type Pause = (u64, u64);
@@ -22,9 +22,9 @@ impl Pauses {
         Self { clock: Clock::start(), pauses: Arc::default() }
     }
 
-    /// The hook that records the pauses of one session.
-    pub fn hook(&self) -> impl Hook + use<> {
-        PauseHook { shared: self.clone(), answered: None }
+    /// The same target, whose sessions record their pauses here.
+    pub fn of_target(&self, target: Arc<dyn Target>) -> impl Target + use<> {
+        Altered::of_shared(target, PausedSession { shared: self.clone(), answered: None })
     }
 
     /// Returns the mean of the pauses that ended in the last `window_ns`, in nanoseconds, if there were any.
@@ -36,22 +36,28 @@ impl Pauses {
     }
 }
 
-struct PauseHook {
+#[derive(Clone)]
+struct PausedSession {
     shared: Pauses,
     /// Instant of the last reply to a read, if no request followed.
     answered: Option<u64>,
 }
 
-impl Hook for PauseHook {
-    fn before(&mut self, op: DataOp) {
+impl Alteration for PausedSession {
+    fn submit(&mut self, inner: &mut dyn Session, slot: Slot, op: DataOp) {
         // Only users read; the session of the engine writes.
         if let (DataOp::Read { .. }, Some(answered)) = (op, self.answered.take()) {
             let now = self.shared.clock.now();
             self.shared.pauses.lock().unwrap_or_else(PoisonError::into_inner).push((now, now - answered));
         }
+        inner.submit(slot, op);
     }
 
-    fn replied(&mut self) {
-        self.answered = Some(self.shared.clock.now());
+    fn poll(&mut self, inner: &mut dyn Session, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+        let polled = inner.poll_replies(cx, replies);
+        if polled.is_ready() {
+            self.answered = Some(self.shared.clock.now());
+        }
+        polled
     }
 }

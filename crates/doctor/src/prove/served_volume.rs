@@ -6,9 +6,7 @@ use std::sync::Arc;
 use sharebench_nfs::NfsTarget;
 use sharebench_server::{NfsServer, NfsServerOptions, SmbServer, SmbServerOptions, Volume};
 use sharebench_smb::SmbTarget;
-use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, Secret, Session, SessionSpec, Target, TargetUrl,
-};
+use sharebench_target::{Secret, Target, TargetUrl};
 
 use crate::prove::{Protocol, ProveError};
 
@@ -17,7 +15,7 @@ const NAME: &str = "proof";
 
 /// A volume that an embedded server exports on loopback until it is dropped.
 pub(crate) struct ServedVolume {
-    pub target: ServedTarget,
+    target: Arc<dyn Target>,
     /// Stops the server when it is dropped.
     _server: Box<dyn Any + Send + Sync>,
 }
@@ -48,32 +46,11 @@ impl ServedVolume {
                 (Arc::new(SmbTarget::from_url(url, Secret::default())?), Box::new(server))
             }
         };
-        Ok(Self { target: ServedTarget(target), _server: server })
+        Ok(Self { target, _server: server })
     }
 
     /// The target as the engine measures it.
     pub fn target(&self) -> Arc<dyn Target> {
-        Arc::clone(&self.target.0)
-    }
-}
-
-/// A target of either protocol, for wrappers of targets.
-#[derive(Clone)]
-pub(crate) struct ServedTarget(Arc<dyn Target>);
-
-impl Target for ServedTarget {
-    fn url(&self) -> String {
-        self.0.url()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
-    }
-
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
-        self.0.connect(spec)
+        Arc::clone(&self.target)
     }
 }

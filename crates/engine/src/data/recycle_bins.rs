@@ -206,11 +206,11 @@ mod tests {
     use std::time::Duration;
 
     use sharebench_plan::Verify;
-    use sharebench_target::{MARKER, MemoryTarget, SessionSpec, Target};
+    use sharebench_target::{Altered, MARKER, MemoryTarget, SessionSpec, Target};
 
     use super::*;
     use crate::data::directory::make;
-    use crate::data::peculiar_target::{Habit, PeculiarTarget};
+    use crate::data::peculiar_target::Habit;
     use crate::time::clock::Clock;
     use crate::time::stop::StopSignal;
 
@@ -221,7 +221,7 @@ mod tests {
 
     /// Runs `work` with a session and a context.
     fn with_session<T>(
-        target: &PeculiarTarget,
+        target: &dyn Target,
         work: impl AsyncFnOnce(&mut dyn Session, &mut PassContext<'_>) -> T,
     ) -> T {
         let clock = Clock::start();
@@ -263,7 +263,8 @@ mod tests {
             (&["data-64"], Habit::RecyclesFiles(".trash"), among(".trash"), &[MARKER, "data-64"]),
         ];
         for (others, habit, expected, left) in cases {
-            let target = PeculiarTarget(MemoryTarget::new(), habit);
+            let memory = MemoryTarget::new();
+            let target = Altered::new(memory.clone(), habit);
             let found = with_session(&target, async |session, context| {
                 for path in others {
                     put(session, path).await;
@@ -279,7 +280,7 @@ mod tests {
                 found
             });
             assert_eq!(found.deletion, expected, "{others:?} {habit:?}");
-            let names = target.0.names();
+            let names = memory.names();
             for path in others {
                 assert!(names.iter().any(|name| name == path), "{path} is gone: {habit:?}");
             }
@@ -299,7 +300,7 @@ mod tests {
             (Some(".zfs/snapshot"), Habit::Accepts, Some(".zfs/snapshot")),
             (Some("~snapshot"), Habit::HasSnapshots(1), Some("~snapshot, 1 listed by the server")),
         ] {
-            let target = PeculiarTarget(MemoryTarget::new(), habit);
+            let target = Altered::new(MemoryTarget::new(), habit);
             let found = with_session(&target, async |session, context| {
                 if let Some(directory) = directory {
                     put(session, &format!("{directory}/daily/x")).await;

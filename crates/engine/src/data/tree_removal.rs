@@ -192,10 +192,10 @@ mod tests {
 
     use sharebench_model::OpenHow;
     use sharebench_plan::Verify;
-    use sharebench_target::{MARKER, MemoryTarget, SessionSpec, Target};
+    use sharebench_target::{Altered, MARKER, MemoryTarget, SessionSpec, Target};
 
     use super::*;
-    use crate::data::peculiar_target::{Habit, PeculiarTarget};
+    use crate::data::peculiar_target::Habit;
     use crate::time::clock::Clock;
     use crate::time::deadline::Deadline;
     use crate::time::stop::StopSignal;
@@ -259,7 +259,7 @@ mod tests {
     fn a_tree_without_an_end_is_given_up() {
         let clock = Clock::start();
         let stop = StopSignal::default();
-        let target = PeculiarTarget(MemoryTarget::new(), Habit::Endless);
+        let target = Altered::new(MemoryTarget::new(), Habit::Endless);
         let removed = clock.block_on(async {
             let mut session = target.connect(&SessionSpec::default()).await.unwrap();
             let deadline = Deadline::new(&clock, Duration::from_secs(60));

@@ -138,10 +138,10 @@ async fn is_listed(
 #[cfg(test)]
 mod tests {
     use sharebench_model::ErrorClass;
-    use sharebench_target::MemoryTarget;
+    use sharebench_target::{Altered, MemoryTarget};
 
     use super::*;
-    use crate::data::peculiar_target::{Habit, PeculiarTarget};
+    use crate::data::peculiar_target::Habit;
 
     #[test]
     fn the_dot_is_blamed_only_where_another_name_works() {
@@ -167,7 +167,8 @@ mod tests {
         ];
         for (habit, directory, dot_names, refusal) in cases {
             let clock = Clock::start();
-            let target = PeculiarTarget(MemoryTarget::new(), habit);
+            let memory = MemoryTarget::new();
+            let target = Altered::new(memory.clone(), habit);
             let checked = check_directory(&target, directory, &clock, Duration::from_secs(60));
             let check = clock.block_on(checked).unwrap().unwrap();
             assert_eq!(check.dot_names, dot_names, "{habit:?} {directory}");
@@ -175,7 +176,7 @@ mod tests {
             let names_the_option = check.refusal.is_some_and(|error| error.detail.contains("--work-dir"));
             assert_eq!(names_the_option, dot_names == Some(Rejected), "{habit:?} {directory}");
             assert_eq!(check.leftover, None, "{habit:?} {directory}");
-            assert_eq!(target.0.names(), Vec::<String>::new(), "{habit:?} {directory}");
+            assert_eq!(memory.names(), Vec::<String>::new(), "{habit:?} {directory}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod cache_probes;
 pub(crate) mod cell_limits;
+pub(crate) mod collected;
 pub(crate) mod directory_check;
 pub(crate) mod first_connection;
 pub(crate) mod follow;
@@ -106,6 +107,11 @@ pub struct RunEnd {
     pub outcome: RunOutcome,
     /// Targets (by index) on which our directory could not be removed, and why.
     pub leftovers: Vec<(u32, String)>,
+}
+
+impl RunEnd {
+    /// The end of a run that measured everything and left nothing.
+    pub const CLEAN: Self = Self { outcome: RunOutcome::Complete, leftovers: Vec::new() };
 }
 
 impl Run<'_> {

@@ -13,36 +13,35 @@ use crate::time::clock::Clock;
 use crate::time::deadline::Deadline;
 use crate::time::stop::StopSignal;
 
-/// Makes a directory with the marker by which `sharebench clean` recognises it. `name` starts with
-/// [`sharebench_target::DIRECTORY_PREFIX`]; each request may take `timeout`.
-///
-/// # Errors
-/// The directory or its marker cannot be made. Nothing is left.
-pub async fn make_own_directory(
-    session: &mut dyn Session,
-    name: &str,
-    clock: &Clock,
-    timeout: Duration,
-) -> Result<(), OpError> {
-    let stop = StopSignal::default();
-    make(session, name, &mut context(clock, &stop, timeout)).await
+/// A directory with the marker by which `sharebench clean` recognises it.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnDirectory<'a> {
+    /// Its name, which starts with [`sharebench_target::DIRECTORY_PREFIX`].
+    pub name: &'a str,
+    /// The clock of the deadline.
+    pub clock: &'a Clock,
+    /// How long each request may take.
+    pub timeout: Duration,
 }
 
-/// Removes a directory of [`make_own_directory`] with everything in it, the marker last. One that does not exist is
-/// removed already. Each request may take `timeout`.
-///
-/// # Errors
-/// The first entry that cannot be removed; `sharebench clean` can continue.
-pub async fn remove_own_directory(
-    session: &mut dyn Session,
-    name: &str,
-    clock: &Clock,
-    timeout: Duration,
-) -> Result<(), OpError> {
-    let stop = StopSignal::default();
-    remove_completely(session, name, &mut context(clock, &stop, timeout)).await
-}
+impl OwnDirectory<'_> {
+    /// Makes the directory.
+    ///
+    /// # Errors
+    /// The directory or its marker cannot be made. Nothing is left.
+    pub async fn make(&self, session: &mut dyn Session) -> Result<(), OpError> {
+        make(session, self.name, &mut self.context(&StopSignal::default())).await
+    }
 
-fn context<'a>(clock: &'a Clock, stop: &'a StopSignal, timeout: Duration) -> PassContext<'a> {
-    PassContext::new(clock, stop, Verify::Off, Deadline::new(clock, timeout))
+    /// Removes the directory with everything in it, the marker last. One that does not exist is removed already.
+    ///
+    /// # Errors
+    /// The first entry that cannot be removed; `sharebench clean` can continue.
+    pub async fn remove(&self, session: &mut dyn Session) -> Result<(), OpError> {
+        remove_completely(session, self.name, &mut self.context(&StopSignal::default())).await
+    }
+
+    fn context<'s>(&'s self, stop: &'s StopSignal) -> PassContext<'s> {
+        PassContext::new(self.clock, stop, Verify::Off, Deadline::new(self.clock, self.timeout))
+    }
 }

@@ -3,7 +3,6 @@
 //! In virtual time it makes queueing theory's answers exact tests of the engine; in real time it is a server of
 //! known speed without a network. It keeps a log of what it did.
 
-mod collected;
 mod device;
 mod names;
 mod request_class;
@@ -20,11 +19,10 @@ use std::task::{Context, Poll, Waker};
 
 use sharebench_model::{
     CachePolicy, DataOp, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, Reply, SessionOp, Slot,
-    TargetFacts, WireCount,
 };
 use sharebench_target::{
-    Capabilities, ConnectError, Extensions, LocalBoxFuture, PolicyRefusal, PolicyTerms, Readings, Session,
-    SessionSpec, Target,
+    Alteration, Capabilities, Connecting, LocalBoxFuture, PolicyRefusal, PolicyTerms, Session, SessionSpec,
+    Target,
 };
 
 use crate::time::clock::Clock;
@@ -33,7 +31,6 @@ use crate::time::sleep::Sleep;
 use names::NameTimes;
 use server_cache::Asked;
 
-pub use collected::{collect, finished_steps};
 pub use device::{Device, Served, Service};
 pub use request_class::RequestClass;
 pub use server_cache::{Replacement, ServerCache};
@@ -124,14 +121,11 @@ impl<T: Target> Target for SimulatedTarget<T> {
         self.inner.policy(wanted)
     }
 
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
         Box::pin(async move {
             let number = self.shared.sessions.fetch_add(1, Ordering::Relaxed);
+            let inner = self.inner.connect(spec).await?;
             let session = SimulatedSession {
-                inner: self.inner.connect(spec).await?,
                 shared: self.shared.clone(),
                 number,
                 mute: self.shared.mute_every.is_some_and(|n| number % n == n - 1),
@@ -140,7 +134,7 @@ impl<T: Target> Target for SimulatedTarget<T> {
                 sleep: None,
                 files: BTreeMap::new(),
             };
-            Ok(Box::new(session) as Box<dyn Session>)
+            Ok(session.session(inner))
         })
     }
 }
@@ -157,7 +151,6 @@ struct Flight {
 }
 
 struct SimulatedSession {
-    inner: Box<dyn Session>,
     shared: Arc<Shared>,
     number: u32,
     mute: bool,
@@ -192,26 +185,14 @@ impl SimulatedSession {
     }
 }
 
-impl Session for SimulatedSession {
-    fn facts(&self) -> TargetFacts {
-        self.inner.facts()
-    }
-
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.inner.buffer(slot)
-    }
-
-    fn max_transfer(&self, op: DataOp) -> u32 {
-        self.inner.max_transfer(op)
-    }
-
-    fn submit(&mut self, slot: Slot, op: DataOp) {
+impl Alteration for SimulatedSession {
+    fn submit(&mut self, inner: &mut dyn Session, slot: Slot, op: DataOp) {
         if self.shared.client_cost > 0 {
             self.shared.clock.spend(self.shared.client_cost);
         }
-        self.inner.submit(slot, op);
+        inner.submit(slot, op);
         // What does not answer at once, such as a fault of `FaultyTarget`, never does.
-        let _ = self.inner.poll_replies(&mut Context::from_waker(Waker::noop()), &mut self.answers);
+        let _ = inner.poll_replies(&mut Context::from_waker(Waker::noop()), &mut self.answers);
         for reply in self.answers.drain(..) {
             let (write, file, offset, bytes) = match op {
                 DataOp::Read { file, offset, len } => (false, file, offset, len),
@@ -233,7 +214,7 @@ impl Session for SimulatedSession {
         }
     }
 
-    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+    fn poll(&mut self, _: &mut dyn Session, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
         let before = replies.len();
         loop {
             let next = self.advance(replies);
@@ -251,7 +232,7 @@ impl Session for SimulatedSession {
         }
     }
 
-    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn call<'s>(&'s mut self, inner: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         let opened = match &op {
             SessionOp::Basic(MetaOp::Open { path, policy, .. }) => {
                 let mut hasher = DefaultHasher::new();
@@ -266,28 +247,12 @@ impl Session for SimulatedSession {
                 let done = self.shared.clock.now() + nanos;
                 self.shared.clock.sleep_precise(done).await;
             }
-            let reply = self.inner.call(op.clone()).await;
+            let reply = inner.call(op.clone()).await;
             self.shared.names().note(&op, &reply.result);
             if let (Some(known), Ok(MetaYield::Opened { file, .. })) = (opened, &reply.result) {
                 self.files.insert(*file, known);
             }
             reply
         })
-    }
-
-    fn wire(&self) -> WireCount {
-        self.inner.wire()
-    }
-
-    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
-        None
-    }
-
-    fn readings(&self) -> Option<&dyn Readings> {
-        self.inner.readings()
-    }
-
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        self.inner.close()
     }
 }

@@ -7,6 +7,8 @@ mod linux;
 mod macos;
 #[cfg(unix)]
 mod unix;
+#[cfg(not(target_os = "linux"))]
+mod unreported;
 #[cfg(windows)]
 mod windows;
 
@@ -16,5 +18,7 @@ pub use linux::*;
 pub use macos::*;
 #[cfg(unix)]
 pub(crate) use unix::*;
+#[cfg(not(target_os = "linux"))]
+pub use unreported::*;
 #[cfg(windows)]
 pub use windows::*;

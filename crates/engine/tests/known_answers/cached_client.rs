@@ -5,10 +5,8 @@ use std::slice::SliceIndex;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use sharebench_model::{DataOp, FileRef, MetaReply, Reply, SessionOp, Slot, TargetFacts, WireCount};
-use sharebench_target::{
-    Capabilities, ConnectError, Extensions, LocalBoxFuture, Readings, Session, SessionSpec, Target,
-};
+use sharebench_model::{DataOp, FileRef, Reply, Slot, WireCount};
+use sharebench_target::{Alteration, Capabilities, Connecting, Session, SessionSpec, Target};
 
 /// Caches N records per session.
 #[derive(Clone)]
@@ -49,13 +47,10 @@ impl<T: Target> Target for CachedClient<T> {
         Some(&self.inner)
     }
 
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
         Box::pin(async move {
+            let inner = self.inner.connect(spec).await?;
             let session = CachedSession {
-                inner: self.inner.connect(spec).await?,
                 records: self.records,
                 held: BTreeMap::new(),
                 by_age: VecDeque::new(),
@@ -64,7 +59,7 @@ impl<T: Target> Target for CachedClient<T> {
                 wire: WireCount::default(),
                 served: self.served.clone(),
             };
-            Ok(Box::new(session) as Box<dyn Session>)
+            Ok(session.session(inner))
         })
     }
 }
@@ -72,7 +67,6 @@ impl<T: Target> Target for CachedClient<T> {
 type Record = (FileRef, u64);
 
 struct CachedSession {
-    inner: Box<dyn Session>,
     records: usize,
     held: BTreeMap<Record, u64>,
     by_age: VecDeque<(Record, u64)>,
@@ -97,20 +91,8 @@ impl CachedSession {
     }
 }
 
-impl Session for CachedSession {
-    fn facts(&self) -> TargetFacts {
-        self.inner.facts()
-    }
-
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.inner.buffer(slot)
-    }
-
-    fn max_transfer(&self, op: DataOp) -> u32 {
-        self.inner.max_transfer(op)
-    }
-
-    fn submit(&mut self, slot: Slot, op: DataOp) {
+impl Alteration for CachedSession {
+    fn submit(&mut self, inner: &mut dyn Session, slot: Slot, op: DataOp) {
         if let DataOp::Read { file, offset, len } = op {
             let hit = self.touch((file, offset));
             self.served.lock().unwrap().push(hit);
@@ -120,34 +102,18 @@ impl Session for CachedSession {
             }
             self.wire.payload_received += u64::from(len);
         }
-        self.inner.submit(slot, op);
+        inner.submit(slot, op);
     }
 
-    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+    fn poll(&mut self, inner: &mut dyn Session, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
         if self.answers.is_empty() {
-            return self.inner.poll_replies(cx, replies);
+            return inner.poll_replies(cx, replies);
         }
         replies.append(&mut self.answers);
         Poll::Ready(())
     }
 
-    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
-        self.inner.call(op)
-    }
-
-    fn wire(&self) -> WireCount {
+    fn wire(&self, _: WireCount) -> WireCount {
         self.wire
-    }
-
-    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
-        None
-    }
-
-    fn readings(&self) -> Option<&dyn Readings> {
-        None
-    }
-
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        self.inner.close()
     }
 }

@@ -8,7 +8,7 @@ use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_model::RunEvent;
 use sharebench_target::MemoryTarget;
 
-use crate::lab::{events, millis};
+use crate::lab::{self, millis};
 
 const UNIX_MS: u64 = 1_700_000_000_000;
 
@@ -25,7 +25,7 @@ fn plan(seed: u64) -> String {
 fn run(seed: u64, clock: &Clock) -> Vec<RunEvent> {
     let device =
         Device::new(seed).service_center(2, Service::Lognormal(millis(1), 0.35)).link(100_000_000, 0);
-    events(&plan(seed), SimulatedTarget::new(MemoryTarget::new(), clock, device), clock)
+    lab::run(&plan(seed), SimulatedTarget::new(MemoryTarget::new(), clock, device), clock).events
 }
 
 /// Events as bytes: everything that a results database would keep.

@@ -3,26 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, Served, SimulatedTarget, collect, finished_steps};
-use sharebench_engine::{Clock, StopSignal};
-use sharebench_model::{Histogram, RunEvent, RunOutcome, StepResult, Verdict};
+use sharebench_engine::simulated::{Device, Served, SimulatedTarget};
+use sharebench_engine::{Clock, CollectedRun};
+use sharebench_model::{Histogram, RunOutcome, StepResult, Verdict};
 use sharebench_plan::Plan;
 use sharebench_target::{NullTarget, Target};
 
 /// The engine's pause between the last login and the first transaction.
 pub const GRACE_NS: u64 = 20_000_000;
 
-/// Runs a plan that must end well, and gives all its events.
-pub fn events(plan: &str, target: impl Target + 'static, clock: &Clock) -> Vec<RunEvent> {
+/// Runs a plan that must end well.
+pub fn run(plan: &str, target: impl Target + 'static, clock: &Clock) -> CollectedRun {
     let plan = Plan::parse(plan).unwrap().resolve().unwrap();
-    let targets: [Arc<dyn Target>; 1] = [Arc::new(target)];
-    let (end, events) = collect(&plan, &targets, &[], clock, &StopSignal::default());
-    assert_eq!(end.unwrap().outcome, RunOutcome::Complete);
-    events
+    let run = CollectedRun::new(&plan, &[Arc::new(target)], clock);
+    assert_eq!(run.end.as_ref().unwrap().outcome, RunOutcome::Complete);
+    run
 }
 
 pub fn steps(plan: &str, target: impl Target + 'static, clock: &Clock) -> Vec<StepResult> {
-    finished_steps(events(plan, target, clock))
+    run(plan, target, clock).steps
 }
 
 /// A plan of single reads of 512 bytes without verification; `seed` decides the load's draws.

@@ -5,15 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use sharebench_engine::simulated::{Device, Served, Service, SimulatedTarget, collect};
-use sharebench_engine::{Clock, StopSignal};
+use sharebench_engine::simulated::{Device, Served, Service, SimulatedTarget};
+use sharebench_engine::{Clock, CollectedRun, StopSignal};
 use sharebench_model::{
-    ErrorClass, Fact, IoPolicy, LoadCounts, RunEvent, RunOutcome, StepError, StepResult, USERS_STAY, Verdict,
+    ErrorClass, Fact, LoadCounts, RunEvent, RunOutcome, StepError, StepResult, USERS_STAY, Verdict,
 };
 use sharebench_plan::Plan;
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, NullTarget, PolicyRefusal, PolicyTerms, Session, SessionSpec,
-    Target, UrlPart,
+    Alteration, Altered, ConnectError, Connecting, NullTarget, SessionSpec, Target, UrlPart,
 };
 
 use crate::lab::{GRACE_NS, close, load_plan, loads, mean_ms, millis, verdict, window_start};
@@ -148,35 +147,19 @@ fn a_transaction_that_spans_a_window_is_unfinished_in_each_and_counted_where_it_
 
 /// A server that rejects a login, or requests the run to stop at one. Logins are counted from 0; the first one is the
 /// engine's own.
+#[derive(Clone)]
 struct Gate {
-    inner: SimulatedTarget<NullTarget>,
-    logins: AtomicU32,
+    logins: Arc<AtomicU32>,
     rejects: Option<u32>,
-    stops: Option<(u32, StopSignal)>,
+    stops: Option<u32>,
+    stop: StopSignal,
 }
 
-impl Target for Gate {
-    fn url(&self) -> String {
-        self.inner.url()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
-        self.inner.policy(wanted)
-    }
-
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+impl Alteration for Gate {
+    fn connect<'a>(&'a self, inner: &'a dyn Target, spec: &'a SessionSpec) -> Connecting<'a> {
         let login = self.logins.fetch_add(1, Ordering::Relaxed);
-        if let Some((at, stop)) = &self.stops
-            && login == *at
-        {
-            stop.stop();
+        if self.stops == Some(login) {
+            self.stop.stop();
         }
         if self.rejects == Some(login) {
             let detail = "this login is rejected".to_owned();
@@ -185,7 +168,7 @@ impl Target for Gate {
                 Err(ConnectError { url: "gate".into(), part: UrlPart::Credentials, class, detail })
             });
         }
-        self.inner.connect(spec)
+        inner.connect(spec)
     }
 }
 
@@ -201,14 +184,13 @@ fn gated(
     let stop = StopSignal::default();
     let device = Device::new(2).service_center(2, Service::Exponential(millis(1)));
     let inner = SimulatedTarget::new(NullTarget, &clock, device);
-    let stops = stops.map(|login| (login, stop.clone()));
-    let gate = Arc::new(Gate { inner: inner.clone(), logins: AtomicU32::new(0), rejects, stops });
-    let targets: [Arc<dyn Target>; 1] = [gate.clone()];
-    let (end, events) = collect(&plan, &targets, done, &clock, &stop);
-    let end = end.unwrap();
+    let gate = Gate { logins: Arc::default(), rejects, stops, stop: stop.clone() };
+    let gated = Altered::new(inner.clone(), gate.clone());
+    let run = CollectedRun::until(&plan, &[Arc::new(gated)], &clock, &stop, done);
+    let end = run.end.unwrap();
     assert_eq!(end.leftovers, []);
     let logins = gate.logins.load(Ordering::Relaxed);
-    (events, end.outcome, inner.log(), logins)
+    (run.events, end.outcome, inner.log(), logins)
 }
 
 fn finished(events: Vec<RunEvent>) -> Vec<StepResult> {

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use sharebench_engine::simulated::{Device, Served, Service, SimulatedTarget, collect, finished_steps};
-use sharebench_engine::{Clock, StopSignal};
+use sharebench_engine::simulated::{Device, Served, Service, SimulatedTarget};
+use sharebench_engine::{Clock, CollectedRun};
 use sharebench_model::{ErrorClass, RunOutcome, StepError, StepResult};
 use sharebench_plan::Plan;
 use sharebench_target::{MemoryTarget, Target};
@@ -28,10 +28,10 @@ fn measured(rules: &str, sweep: &str, devices: [Device; 2]) -> Pair {
     let plan = Plan::parse(&text).unwrap().resolve().unwrap();
     let shared: Vec<Arc<dyn Target>> =
         targets.iter().map(|target| Arc::new(target.clone()) as Arc<dyn Target>).collect();
-    let (end, events) = collect(&plan, &shared, &[], &clock, &StopSignal::default());
-    let end = end.unwrap();
+    let run = CollectedRun::new(&plan, &shared, &clock);
+    let end = run.end.unwrap();
     assert_eq!(end.leftovers, Vec::new());
-    Pair { outcome: end.outcome, steps: finished_steps(events), logs: targets.map(|target| target.log()) }
+    Pair { outcome: end.outcome, steps: run.steps, logs: targets.map(|target| target.log()) }
 }
 
 fn server(service_us: u64) -> Device {

@@ -1,9 +1,8 @@
 //! Notifications as steps of transactions: what counts as the report of a change, and what is not waited for.
 
 use sharebench_model::{ErrorClass, MetaReply, RunOutcome, SessionOp};
-use sharebench_target::{LocalBoxFuture, MemoryTarget, Session};
+use sharebench_target::{Alteration, Altered, LocalBoxFuture, MemoryTarget, Session};
 
-use crate::altered::{Alteration, Altered};
 use crate::{USERS, assert_once_per_transaction, count, execute, failing, plan};
 
 const SAVE: &str = "'watch', 'create', 'notify', 'write 4KiB', 'close', 'watch', 'delete', 'notify'";
@@ -73,7 +72,7 @@ impl Alteration for Silent {
 fn a_report_that_does_not_arrive_is_a_failed_operation() {
     let target = MemoryTarget::new();
     let text = plan(false, &[SAVE]).replace("verify = 'full'", "verify = 'full'\ntimeout = '1s'");
-    let ran = execute(&text, Altered(target.clone(), Silent::default()));
+    let ran = execute(&text, Altered::new(target.clone(), Silent::default()));
     assert_eq!(ran.outcome, RunOutcome::Complete);
     let measure = &ran.steps[0].measure;
     assert_eq!(measure.errors.keys().collect::<Vec<_>>(), [&ErrorClass::Timeout]);

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use sharebench_engine::Clock;
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
+use sharebench_engine::simulated::{Device, Service};
 use sharebench_model::{ErrorClass, LoadDetail, RunOutcome};
 use sharebench_plan::Plan;
 use sharebench_target::MemoryTarget;
 
-use crate::{USERS, count, execute, execute_at, failing, plan};
+use crate::{USERS, count, execute, failing, measured_at, plan};
 
 const TAKE_BACK: &str = "'open write', 'close'";
 
@@ -58,7 +57,6 @@ fn a_transaction_that_fails_while_it_holds_a_right_gives_it_back() {
 /// In virtual time operations on names take no time, so that an open lasts as long as another user keeps its right.
 #[test]
 fn a_user_in_its_pause_gives_its_right_back_at_once() {
-    let clock = Clock::virtual_at(0);
     let device = Device::new(1).service_center(64, Service::Fixed(Duration::from_micros(100)));
     let preset = Plan::from_preset("leases:case=handover").unwrap().to_toml();
     let (_, workload) = preset.split_once("[workload]").unwrap();
@@ -66,11 +64,7 @@ fn a_user_in_its_pause_gives_its_right_back_at_once() {
         "seed = 7\n[[target]]\nurl = '/a'\n[load]\nworkload = 'lease-handover'\nusers = [{USERS}]\nthink = 'exp 2ms'\n\
          warm_up = '1s'\nmeasure = '20s'\n[workload]{workload}"
     );
-    let memory = MemoryTarget::new();
-    let ran = execute_at(&text, SimulatedTarget::new(memory.clone(), &clock, device), &clock);
-    assert_eq!(ran.outcome, RunOutcome::Complete);
-    let measure = &ran.steps[0].measure;
-    assert!(measure.errors.is_empty(), "{:?}", measure.errors);
+    let (measure, memory) = measured_at(&text, device);
     let granted = count(&measure.load, "open-leased");
     let [hold, take_back] = [0, 1].map(|place| &measure.load.transactions[place]);
     assert!(granted > 0 && hold.count > granted, "{granted} of {}", hold.count);

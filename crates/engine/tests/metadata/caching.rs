@@ -1,17 +1,16 @@
 //! Tests of leases and delegations: what is counted, which servers are found to break the rules, and what is left.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::{
     CacheRight, ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpenHow, RateBase, RunOutcome, SessionOp,
     StepError, Verdict,
 };
-use sharebench_target::{Capabilities, LocalBoxFuture, MemoryTarget, Session};
+use sharebench_target::{Alteration, LocalBoxFuture, Session};
 
-use super::altered::{Alteration, Altered, rejected};
-use super::runner::{Ran, run_with};
+use super::replies::rejected;
+use super::runner::{Ran, Watched, run_faulty};
 
 /// What is wrong with a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,14 +40,10 @@ const TESTS: &str =
 #[derive(Clone)]
 struct Faulty {
     fault: Fault,
-    /// Each job owns a thread.
-    blocking: bool,
-    stop: StopSignal,
+    watched: Watched,
     /// Of all sessions.
     rights: Arc<AtomicU64>,
     recalls: Arc<AtomicU64>,
-    /// Files that are open.
-    open: Arc<AtomicI64>,
 }
 
 impl Faulty {
@@ -72,15 +67,15 @@ impl Faulty {
     fn count(&self, op: &SessionOp, result: &Result<MetaYield, OpError>) {
         match (op, result) {
             (_, Ok(MetaYield::Opened { .. } | MetaYield::OpenedToCache { .. })) => {
-                self.open.fetch_add(1, Ordering::SeqCst);
+                self.watched.open.fetch_add(1, Ordering::SeqCst);
             }
             (SessionOp::Basic(MetaOp::Close { .. }), Ok(_)) => {
-                self.open.fetch_sub(1, Ordering::SeqCst);
+                self.watched.open.fetch_sub(1, Ordering::SeqCst);
             }
             (SessionOp::AwaitRecall { .. }, Ok(_)) => {
                 let recalls = self.recalls.fetch_add(1, Ordering::SeqCst) + 1;
                 if self.fault == Fault::Stopped && recalls == RECALLS_UNTIL_STOP {
-                    self.stop.stop();
+                    self.watched.stop.stop();
                 }
             }
             _ => {}
@@ -89,10 +84,6 @@ impl Faulty {
 }
 
 impl Alteration for Faulty {
-    fn capabilities(&self, of_memory: Capabilities) -> Capabilities {
-        Capabilities { blocking: self.blocking, ..of_memory }
-    }
-
     fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         Box::pin(async move {
             let mut reply = match (self.fault, &op) {
@@ -126,21 +117,12 @@ impl Alteration for Faulty {
     }
 }
 
-/// What a run reported, the names that it left, and the number of files that it did not close.
 fn run_on(fault: Fault, blocking: bool, plan: (&str, &str)) -> (Ran, Vec<String>, i64) {
-    let memory = MemoryTarget::new();
-    let stop = StopSignal::default();
-    let faulty = Faulty {
-        fault,
+    run_faulty(
+        |watched| Faulty { fault, watched, rights: Arc::default(), recalls: Arc::default() },
         blocking,
-        stop: stop.clone(),
-        rights: Arc::default(),
-        recalls: Arc::default(),
-        open: Arc::default(),
-    };
-    let open = Arc::clone(&faulty.open);
-    let ran = run_with(plan, Altered(memory.clone(), faulty), (&Clock::start(), &stop));
-    (ran, memory.names(), open.load(Ordering::SeqCst))
+        plan,
+    )
 }
 
 #[test]

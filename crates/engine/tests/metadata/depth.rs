@@ -9,16 +9,15 @@ use std::time::Duration;
 use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::{
     DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, Reply, RunOutcome, SessionOp, Slot, StepError,
-    TargetFacts, Verdict, WireCount,
+    TargetFacts, WireCount,
 };
 use sharebench_plan::{MetadataGroup, MetadataTest};
 use sharebench_target::{
-    CallDepth, CallReply, Capabilities, ConnectError, Extensions, LocalBoxFuture, MemoryTarget,
-    OverlappingCalls, Readings, Session, SessionSpec, Target,
+    Alteration, Altered, CallDepth, CallReply, Capabilities, Connecting, Extensions, LocalBoxFuture,
+    MemoryTarget, OverlappingCalls, Readings, Session, SessionSpec, Target,
 };
 
-use super::altered::{Alteration, Altered};
-use super::runner::{run, run_with};
+use super::runner::{assert_not_invalid, run, run_with};
 
 /// A target in memory that answers one operation at a time, the oldest first, and fails all of them after a number.
 #[derive(Clone, Default)]
@@ -53,10 +52,7 @@ impl Target for Queueing {
         CallDepth { max: 16, reason: "this is a test" }
     }
 
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
         Box::pin(async move {
             let inner = self.memory.connect(spec).await?;
             let target = self.clone();
@@ -179,8 +175,7 @@ fn every_test_keeps_its_depth_in_flight_and_counts_as_at_depth_1() {
         assert_eq!(ran.steps.len(), names.len() + deep);
         for step in &ran.steps {
             let at = &step.coordinates;
-            let invalid = step.checks.iter().find(|check| check.verdict == Verdict::Invalid);
-            assert_eq!(invalid, None, "{at}");
+            assert_not_invalid(step);
             let measure = &step.measure;
             let test: MetadataTest = at.text("test").unwrap().parse().unwrap();
             assert_eq!(measure.verified, measure.bytes.read, "{at}");
@@ -232,15 +227,11 @@ fn an_operation_that_is_never_answered_is_a_timeout_also_while_others_are_answer
 #[derive(Clone)]
 struct Unaltered;
 
-impl Alteration for Unaltered {
-    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
-        memory.call(op)
-    }
-}
+impl Alteration for Unaltered {}
 
 #[test]
 fn a_target_with_one_operation_in_flight_skips_other_depths_with_the_reason() {
-    let target = Altered(MemoryTarget::new(), Unaltered);
+    let target = Altered::new(MemoryTarget::new(), Unaltered);
     let ran = run("tests = ['stat']\nentries = [20]\ndepths = [1, 4]", target, &Clock::start());
     assert_eq!((ran.end.outcome, ran.steps.len()), (RunOutcome::Complete, 1));
     let reason = "1 of 2 cells: a session over memory has at most 1 operation on names in flight, because its client \

@@ -9,9 +9,9 @@ use sharebench_model::{
     ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpenHow, RateBase, RunOutcome, SessionOp, StepError,
     StepResult, Verdict,
 };
-use sharebench_target::{Capabilities, LocalBoxFuture, MemoryTarget, Session};
+use sharebench_target::{Alteration, Altered, LocalBoxFuture, MemoryTarget, Session};
 
-use super::altered::{Alteration, Altered, rejected, replied};
+use super::replies::{rejected, replied};
 use super::runner::{self, run_until};
 
 /// What is wrong with a server.
@@ -38,8 +38,6 @@ const LOCKS_UNTIL_STOP: u64 = 50;
 #[derive(Clone)]
 struct Faulty {
     fault: Fault,
-    /// Each job owns a thread.
-    blocking: bool,
     stop: StopSignal,
     locks: Arc<AtomicU64>,
     /// Locks that were granted and not released by an unlock.
@@ -66,10 +64,6 @@ impl Faulty {
 }
 
 impl Alteration for Faulty {
-    fn capabilities(&self, of_memory: Capabilities) -> Capabilities {
-        Capabilities { blocking: self.blocking, ..of_memory }
-    }
-
     fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         Box::pin(async move {
             let op = match (self.fault, op) {
@@ -119,9 +113,11 @@ struct Ran {
 fn run_on(fault: Fault, blocking: bool, sweep: &str) -> Ran {
     let memory = MemoryTarget::new();
     let stop = StopSignal::default();
-    let faulty = Faulty { fault, blocking, stop: stop.clone(), locks: Arc::default(), held: Arc::default() };
+    let faulty = Faulty { fault, stop: stop.clone(), locks: Arc::default(), held: Arc::default() };
     let held = Arc::clone(&faulty.held);
-    let target = Altered(memory.clone(), faulty);
+    let mut target = Altered::new(memory.clone(), faulty);
+    // Each job owns a thread.
+    target.capabilities.blocking = blocking;
     let runner::Ran { end, steps, failures, warnings } = run_until(sweep, target, (&Clock::start(), &stop));
     Ran { end, steps, failures, warnings, left: memory.names(), held: held.load(Ordering::SeqCst) }
 }
@@ -142,8 +138,7 @@ fn every_test_counts_its_operations_and_leaves_nothing() {
         assert_eq!(ran.steps.len(), 3 + 2 + 2 + 3 + 3 + 4 * 3 + 2);
         for step in &ran.steps {
             let at = &step.coordinates;
-            let invalid = step.checks.iter().find(|check| check.verdict == Verdict::Invalid);
-            assert_eq!(invalid, None, "{at}");
+            runner::assert_not_invalid(step);
             let measure = &step.measure;
             let jobs = at.number("jobs").unwrap();
             assert_eq!(

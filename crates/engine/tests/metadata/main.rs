@@ -3,12 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
 
-mod altered;
 mod caching;
 mod depth;
 mod locks;
 mod names;
 mod notify;
+mod replies;
 mod runner;
 mod server_side;
 mod time_budget;

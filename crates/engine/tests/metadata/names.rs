@@ -8,10 +8,10 @@ use sharebench_model::{
     ErrorClass, MetaOp, MetaReply, OpenHow, RateBase, RunOutcome, SessionOp, StepError, Verdict,
 };
 use sharebench_plan::{MetadataGroup, MetadataTest};
-use sharebench_target::{LocalBoxFuture, MemoryTarget, Session};
+use sharebench_target::{Alteration, Altered, LocalBoxFuture, MemoryTarget, Session};
 
-use super::altered::{Alteration, Altered, rejected};
-use super::runner::{Ran, run};
+use super::replies::rejected;
+use super::runner::{Ran, assert_not_invalid, run};
 
 /// Requests per operation at a target without a protocol, where each call of a session is one; none where one request
 /// serves many operations.
@@ -41,8 +41,7 @@ fn every_test_runs_in_every_layout_and_leaves_nothing() {
     );
     for step in &ran.steps {
         let at = &step.coordinates;
-        let invalid = step.checks.iter().find(|check| check.verdict == Verdict::Invalid);
-        assert_eq!(invalid, None, "{at}");
+        assert_not_invalid(step);
         let measure = &step.measure;
         let test: MetadataTest = at.text("test").unwrap().parse().unwrap();
         assert!(measure.operations > 0 && measure.window_ns > 0, "{at}");
@@ -160,7 +159,7 @@ impl Alteration for Interfering {
 fn interfered(how: Interference, sweep: &str) -> (Ran, Vec<String>) {
     let inner = MemoryTarget::new();
     // In virtual time each test has one pass.
-    let ran = run(sweep, Altered(inner.clone(), Interfering { how, seen: 0 }), &Clock::virtual_at(0));
+    let ran = run(sweep, Altered::new(inner.clone(), Interfering { how, seen: 0 }), &Clock::virtual_at(0));
     (ran, inner.names())
 }
 

@@ -1,17 +1,16 @@
 //! Tests of notifications: what is counted, which servers are found to break the rules, and what is left.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::{
     ChangeKind, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, NameChange, OpError, OpenHow, RateBase,
     RunOutcome, SessionOp, StepError, Verdict,
 };
-use sharebench_target::{Capabilities, LocalBoxFuture, MemoryTarget, Session};
+use sharebench_target::{Alteration, LocalBoxFuture, Session};
 
-use super::altered::{Alteration, Altered, rejected, replied};
-use super::runner::{Ran, run_with};
+use super::replies::{rejected, replied};
+use super::runner::{Ran, Watched, run_faulty};
 
 /// What is wrong with a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,13 +50,9 @@ const LOST_WAITS: u32 = 3;
 #[derive(Clone)]
 struct Faulty {
     fault: Fault,
-    /// Each job owns a thread.
-    blocking: bool,
-    stop: StopSignal,
+    watched: Watched,
     /// Of all sessions.
     reports: Arc<AtomicU64>,
-    /// Directories that are open.
-    open: Arc<AtomicI64>,
     /// Something has failed on purpose.
     failed: Arc<AtomicBool>,
     /// Of this session.
@@ -123,15 +118,15 @@ impl Faulty {
             (SessionOp::OpenDirectory { .. }, Ok(MetaYield::Opened { file, .. })) => {
                 self.directories.push(*file);
                 self.lost_waits = LOST_WAITS;
-                self.open.fetch_add(1, Ordering::SeqCst);
+                self.watched.open.fetch_add(1, Ordering::SeqCst);
             }
             (SessionOp::Basic(MetaOp::Close { file }), Ok(_)) if self.directories.contains(file) => {
-                self.open.fetch_sub(1, Ordering::SeqCst);
+                self.watched.open.fetch_sub(1, Ordering::SeqCst);
             }
             (SessionOp::AwaitChange { .. }, Ok(_)) => {
                 let reports = self.reports.fetch_add(1, Ordering::SeqCst) + 1;
                 if self.fault == Fault::Stopped && reports == REPORTS_UNTIL_STOP {
-                    self.stop.stop();
+                    self.watched.stop.stop();
                 }
             }
             _ => {}
@@ -140,10 +135,6 @@ impl Faulty {
 }
 
 impl Alteration for Faulty {
-    fn capabilities(&self, of_memory: Capabilities) -> Capabilities {
-        Capabilities { blocking: self.blocking, ..of_memory }
-    }
-
     fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         Box::pin(async move {
             if let Some(reply) = self.faulty_reply(memory, &op).await {
@@ -159,23 +150,19 @@ impl Alteration for Faulty {
     }
 }
 
-/// What a run reported, the names that it left, and the number of directories that it did not close.
 fn run_on(fault: Fault, blocking: bool, plan: (&str, &str)) -> (Ran, Vec<String>, i64) {
-    let memory = MemoryTarget::new();
-    let stop = StopSignal::default();
-    let faulty = Faulty {
-        fault,
+    run_faulty(
+        |watched| Faulty {
+            fault,
+            watched,
+            reports: Arc::default(),
+            failed: Arc::default(),
+            directories: Vec::new(),
+            lost_waits: 0,
+        },
         blocking,
-        stop: stop.clone(),
-        reports: Arc::default(),
-        open: Arc::default(),
-        failed: Arc::default(),
-        directories: Vec::new(),
-        lost_waits: 0,
-    };
-    let open = Arc::clone(&faulty.open);
-    let ran = run_with(plan, Altered(memory.clone(), faulty), (&Clock::start(), &stop));
-    (ran, memory.names(), open.load(Ordering::SeqCst))
+        plan,
+    )
 }
 
 #[test]

@@ -4,9 +4,9 @@ use sharebench_engine::Clock;
 use sharebench_model::{
     ErrorClass, MetaOp, MetaReply, MetaYield, RunOutcome, SessionOp, StepResult, Verdict,
 };
-use sharebench_target::{LocalBoxFuture, MemoryTarget, Session};
+use sharebench_target::{Alteration, Altered, LocalBoxFuture, MemoryTarget, Session};
 
-use super::altered::{Alteration, Altered, rejected, replied};
+use super::replies::{rejected, replied};
 use super::runner;
 
 /// What is wrong with a server.
@@ -53,7 +53,7 @@ impl Alteration for Fault {
 /// What a run reported, and the names that it left.
 fn run(fault: Fault, sweep: &str) -> (runner::Ran, Vec<String>) {
     let memory = MemoryTarget::new();
-    let ran = runner::run(sweep, Altered(memory.clone(), fault), &Clock::start());
+    let ran = runner::run(sweep, Altered::new(memory.clone(), fault), &Clock::start());
     (ran, memory.names())
 }
 
@@ -70,8 +70,7 @@ fn every_test_is_clean_and_leaves_nothing() {
     assert_eq!(ran.steps.len(), 4 * 2 * 2);
     for step in &ran.steps {
         let at = &step.coordinates;
-        let invalid = step.checks.iter().find(|check| check.verdict == Verdict::Invalid);
-        assert_eq!(invalid, None, "{at}");
+        runner::assert_not_invalid(step);
         assert!(step.checks.iter().any(|check| check.name == "server-side"), "{at}");
         assert!(!step.is_rated_in_bytes() && step.measure.operation_rate() > Some(0.0), "{at}");
         let size = at.number("file_size").unwrap();

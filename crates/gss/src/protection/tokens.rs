@@ -159,6 +159,15 @@ impl Protection {
             .map_err(|_| ProtectionError::Signature { token })
     }
 
+    /// The wrap token of a message, see [`Self::wrap_in_place`].
+    pub fn wrap(&self, message: &[u8]) -> Result<Vec<u8>, ProtectionError> {
+        let mut token = vec![0; WRAP_HEADER_LEN];
+        token.extend_from_slice(message);
+        token.resize(token.len() + self.wrap_trailer_len(), 0);
+        self.wrap_in_place(&mut token)?;
+        Ok(token)
+    }
+
     /// Encrypts and signs in place (RFC 4121 4.2.6.2): the plaintext is between [`WRAP_HEADER_LEN`] reserved bytes and
     /// [`Self::wrap_trailer_len`] reserved bytes, and the whole of `token` is the token afterwards.
     pub fn wrap_in_place(&self, token: &mut [u8]) -> Result<(), ProtectionError> {

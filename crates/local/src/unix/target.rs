@@ -11,7 +11,7 @@ use crate::beneath::Resolution;
 use sharebench_client_core::OpenFileTable;
 use sharebench_model::{ErrorClass, Fact, IoPolicy, TargetFacts};
 use sharebench_target::{
-    CallDepth, Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Session, SessionSpec,
+    CallDepth, Capabilities, ConnectError, Connecting, PolicyRefusal, PolicyTerms, Session, SessionSpec,
     Target, TargetUrl, UrlError, UrlPart,
 };
 
@@ -291,10 +291,7 @@ impl Target for LocalTarget {
         }
     }
 
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
         Box::pin(async move { self.open(spec) })
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sharebench_model::{ErrorClass, Fact, IoPolicy, TargetFacts};
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Session, SessionSpec, Target,
+    Capabilities, ConnectError, Connecting, PolicyRefusal, PolicyTerms, Session, SessionSpec, Target,
     TargetUrl, UrlError, UrlPart,
 };
 
@@ -130,10 +130,7 @@ impl Target for LocalTarget {
         }
     }
 
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
         Box::pin(async move { self.open(spec) })
     }
 }

@@ -1,38 +1,19 @@
 //! Attributes, timestamps, rights, handles, searches and copies, call by call.
 
-use super::tests::{ask, login, server};
-use super::*;
+use super::tests::Calls;
 use crate::wire::tests::hex;
 
-/// The calls of one logged-in client.
-struct Calls {
-    server: Server<MemoryVolume, super::tests::Still>,
-    sequence: u8,
+/// A client that has created SYS:A and SYS:AB.
+fn calls() -> Calls {
+    let mut calls = Calls::logged_in();
+    for name in ["5359533a41", "5359533a4142"] {
+        let len = name.len() / 2;
+        assert_eq!(calls.done(&format!("43 00 00 {len:02x} {name}")), 0);
+    }
+    calls
 }
 
 impl Calls {
-    fn new() -> Self {
-        let server = server();
-        login(&server, "00");
-        let mut calls = Self { server, sequence: 4 };
-        for name in ["5359533a41", "5359533a4142"] {
-            let len = name.len() / 2;
-            assert_eq!(calls.done(&format!("43 00 00 {len:02x} {name}")), 0);
-        }
-        calls
-    }
-
-    /// Completion code and data.
-    fn call(&mut self, call: &str) -> (u8, Vec<u8>) {
-        self.sequence += 1;
-        let out = ask(&self.server, 1, &format!("2222{:02x}010100{call}", self.sequence));
-        (out[6], out[8..].to_vec())
-    }
-
-    fn done(&mut self, call: &str) -> u8 {
-        self.call(call).0
-    }
-
     /// The information block of SYS:A from its attributes on.
     fn info(&mut self) -> Vec<u8> {
         let (done, info) = self.call("5706 00 00 0600 ff0f 0000 00 00000000 ff 02 03535953 0141");
@@ -45,12 +26,12 @@ impl Calls {
 /// in lower case.
 #[test]
 fn names_count_as_created_in_the_name_space_that_stores_them() {
-    assert_eq!(Calls::new().info()[72..76], hex("04000000"));
+    assert_eq!(calls().info()[72..76], hex("04000000"));
 }
 
 #[test]
 fn read_only_file_rejects_writing_renaming_and_erasing() {
-    let mut calls = Calls::new();
+    let mut calls = calls();
     assert_eq!(calls.done("42 00 000001000000"), 0);
     assert_eq!(calls.done("46 01 00 06 05 5359533a41"), 0);
     assert_eq!(calls.info()[4..8], hex("21000000"));
@@ -76,7 +57,7 @@ fn read_only_file_rejects_writing_renaming_and_erasing() {
 /// docs/protocols/ncp.md 3.2, 3.4: time before date in 0x4B, date before time in 87/7.
 #[test]
 fn every_call_sets_and_reports_timestamps() {
-    let mut calls = Calls::new();
+    let mut calls = calls();
     assert_eq!(calls.done("4b 00 000001000000 0e65 5d75"), 0);
     assert_eq!(calls.info()[28..32], hex("650e 755d"));
     let modify = |change: &str| {
@@ -105,7 +86,7 @@ fn every_call_sets_and_reports_timestamps() {
 
 #[test]
 fn directory_handle_can_be_moved_and_reports_its_path() {
-    let mut calls = Calls::new();
+    let mut calls = calls();
     assert_eq!(calls.done("16 000a 0a 00 ff 06 5359533a4431"), 0);
     assert_eq!(calls.done("16 000d 0a 00 ff 09 5359533a44315c4432"), 0);
     let (done, made) = calls.call("16 0008 16 00 54 04 5359533a");
@@ -129,7 +110,7 @@ fn directory_handle_can_be_moved_and_reports_its_path() {
 #[test]
 fn search_0x40_accepts_patterns_in_every_form() {
     for pattern in ["2a", "aa", "aaaeaa", "ff2a", "41bf", "2a2e2a"] {
-        let mut calls = Calls::new();
+        let mut calls = calls();
         let mut sequence = "ffff".to_owned();
         let mut names = Vec::new();
         loop {
@@ -149,7 +130,7 @@ fn search_0x40_accepts_patterns_in_every_form() {
 
 #[test]
 fn server_copies_files_and_serves_32_bit_counts() {
-    let mut calls = Calls::new();
+    let mut calls = calls();
     assert_eq!(calls.done("5749 01000000 0000000000000001 00000003 414243"), 0);
     assert_eq!(calls.call("5748 01000000 0000000000000001 ffffffff"), (0, b"\0\0\0\x03ABC".to_vec()));
     let copied = calls.call("4a 00 000001000000 000002000000 00000000 00000005 ffffffff");
@@ -170,7 +151,7 @@ fn server_copies_files_and_serves_32_bit_counts() {
 
 #[test]
 fn hidden_and_system_files_are_found_only_when_requested() {
-    let mut calls = Calls::new();
+    let mut calls = calls();
     assert_eq!(calls.done("46 02 00 06 05 5359533a41"), 0, "hidden");
     assert_eq!(calls.done("46 04 00 06 06 5359533a4142"), 0, "system");
     assert_eq!(calls.info()[4..8], hex("22000000"));
@@ -209,7 +190,7 @@ fn hidden_and_system_files_are_found_only_when_requested() {
 
 #[test]
 fn execute_only_and_inhibited_files_reject_what_their_attributes_forbid() {
-    let mut calls = Calls::new();
+    let mut calls = calls();
     let modify = |attributes: &str| {
         format!(
             "5707 00 00 0600 02000000 {attributes} 00000000 00000000 00000000 00000000 00000000 00000000 0000 0000 0000
@@ -247,7 +228,7 @@ fn execute_only_and_inhibited_files_reject_what_their_attributes_forbid() {
 /// docs/protocols/ncp.md 3.4: date before time in 87/7, time before date in the information block.
 #[test]
 fn creation_time_is_set_and_reported() {
-    let mut calls = Calls::new();
+    let mut calls = calls();
     let modify = |change: &str| {
         format!(
             "5707 00 00 0600 {change} 00000000 755d650e 00000000 00000000 00000000 00000000 00000000 0000 0000 0000
@@ -262,7 +243,7 @@ fn creation_time_is_set_and_reported() {
 
 #[test]
 fn search_with_an_empty_pattern_finds_every_name() {
-    let mut calls = Calls::new();
+    let mut calls = calls();
     let (done, found) = calls.call("40 ffff 00 06 04 5359533a");
     assert_eq!((done, &found[4..6]), (0, &b"A\0"[..]));
     assert_eq!(calls.done("3e 00 04 5359533a"), 0);
@@ -278,7 +259,7 @@ fn search_with_an_empty_pattern_finds_every_name() {
 
 #[test]
 fn volume_shows_positive_numbers_of_directory_entries() {
-    let mut calls = Calls::new();
+    let mut calls = calls();
     let (_, usage) = calls.call("16 0002 2c 00");
     let (_, info) = calls.call("12 00");
     let number = |at: usize| i32::from_le_bytes(usage[at..at + 4].try_into().unwrap());

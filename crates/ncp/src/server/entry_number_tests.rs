@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::tests::{ask, login, server};
-use super::*;
+use super::tests::Calls;
 use crate::wire::tests::hex;
 
 /// Hexadecimal digits.
@@ -14,34 +13,16 @@ fn digits(bytes: &[u8]) -> String {
     })
 }
 
-/// The calls of one logged-in client, and SYS:DIR with the file A in it.
-struct Calls {
-    server: Server<MemoryVolume, super::tests::Still>,
-    sequence: u8,
+/// A client that has made SYS:DIR with the file A in it.
+fn calls() -> Calls {
+    let mut calls = Calls::logged_in();
+    assert_eq!(calls.done("16000b 0a 00 ff 07 5359533a444952"), 0);
+    assert_eq!(calls.done("43 00 00 09 5359533a4449522f41"), 0);
+    assert_eq!(calls.done("42 00 000001000000"), 0);
+    calls
 }
 
 impl Calls {
-    fn new() -> Self {
-        let server = server();
-        login(&server, "00");
-        let mut calls = Self { server, sequence: 4 };
-        assert_eq!(calls.done("16000b 0a 00 ff 07 5359533a444952"), 0);
-        assert_eq!(calls.done("43 00 00 09 5359533a4449522f41"), 0);
-        assert_eq!(calls.done("42 00 000001000000"), 0);
-        calls
-    }
-
-    /// Completion code and data.
-    fn call(&mut self, call: &str) -> (u8, Vec<u8>) {
-        self.sequence += 1;
-        let out = ask(&self.server, 1, &format!("2222{:02x}010100{call}", self.sequence));
-        (out[6], out[8..].to_vec())
-    }
-
-    fn done(&mut self, call: &str) -> u8 {
-        self.call(call).0
-    }
-
     /// The start of a path at the entry of these components, without any.
     fn by_number(&mut self, components: &str) -> String {
         let (done, info) = self.call(&format!("5706 00 00 1600 ff0f 0000 00 00000000 ff {components}"));
@@ -61,7 +42,7 @@ impl Calls {
 
 #[test]
 fn a_file_is_opened_renamed_and_deleted_by_its_number() {
-    let mut calls = Calls::new();
+    let mut calls = calls();
     let file = calls.file();
     let (done, info) = calls.call(&format!("5706 00 00 0600 ff0f 0000 {file}"));
     assert_eq!((done, &info[76..]), (0, &b"\x01A"[..]), "its name");
@@ -78,7 +59,7 @@ fn a_file_is_opened_renamed_and_deleted_by_its_number() {
 
 #[test]
 fn a_directory_is_renamed_and_removed_by_its_number_and_the_root_is_not() {
-    let mut calls = Calls::new();
+    let mut calls = calls();
     let directory = calls.directory();
     let root = calls.by_number("01 03535953");
     let to = root.replace("01 00", "01 01");
@@ -98,7 +79,7 @@ fn a_directory_is_renamed_and_removed_by_its_number_and_the_root_is_not() {
 
 #[test]
 fn rights_trustees_and_the_full_path_belong_to_an_entry() {
-    let mut calls = Calls::new();
+    let mut calls = calls();
     let file = calls.file();
     let directory = calls.directory();
     let root = calls.by_number("01 03535953");
@@ -119,7 +100,7 @@ fn rights_trustees_and_the_full_path_belong_to_an_entry() {
 
 #[test]
 fn a_path_that_is_longer_than_a_reply_is_continued() {
-    let mut calls = Calls::new();
+    let mut calls = calls();
     let name = "4c".repeat(200);
     let mut components = "03535953".to_owned();
     for level in 1..4 {
@@ -142,7 +123,7 @@ fn a_path_that_is_longer_than_a_reply_is_continued() {
 
 #[test]
 fn space_of_a_directory_is_that_of_its_volume() {
-    let mut calls = Calls::new();
+    let mut calls = calls();
     let (done, handle) = calls.call("160008 13 00 54 04 5359533a");
     assert_eq!(done, 0);
     let (done, usage) = calls.call("160002 2c 00");

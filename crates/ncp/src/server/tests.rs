@@ -81,6 +81,31 @@ pub(super) fn ask<W: Environment>(server: &Server<MemoryVolume, W>, peer: u64, p
     out
 }
 
+/// The calls of one client that has logged in.
+pub(super) struct Calls {
+    server: Server<MemoryVolume, Still>,
+    sequence: u8,
+}
+
+impl Calls {
+    pub(super) fn logged_in() -> Self {
+        let server = server();
+        login(&server, "00");
+        Self { server, sequence: 4 }
+    }
+
+    /// Completion code and data.
+    pub(super) fn call(&mut self, call: &str) -> (u8, Vec<u8>) {
+        self.sequence += 1;
+        let out = ask(&self.server, 1, &format!("2222{:02x}010100{call}", self.sequence));
+        (out[6], out[8..].to_vec())
+    }
+
+    pub(super) fn done(&mut self, call: &str) -> u8 {
+        self.call(call).0
+    }
+}
+
 /// Sends create, 0x61 and login as libncp does; the first request repeats the sequence number of the create.
 pub(super) fn login<W: Environment>(server: &Server<MemoryVolume, W>, security: &str) {
     assert_eq!(ask(server, 1, "111101ff01ff00"), hex("3333010101000000"));

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use sharebench_model::{ErrorClass, Fact, IoPolicy, TargetFacts};
 use sharebench_target::{
-    CallDepth, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Secret,
-    Session, SessionSpec, Target, TargetUrl, UrlError, UrlPart,
+    CallDepth, Capabilities, ConnectError, Connecting, LocalBoxFuture, PhaseObserver, PolicyRefusal,
+    PolicyTerms, Secret, Session, SessionSpec, Target, TargetUrl, UrlError, UrlPart,
 };
 
 use crate::target::offers::explain;
@@ -94,18 +94,11 @@ impl Target for NcpTarget {
         check_policy(wanted, self.options.cache.is_some())
     }
 
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
         self.connect_observed(spec, &drop)
     }
 
-    fn connect_observed<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-        reached: &'a dyn Fn(LoginPhase),
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect_observed<'a>(&'a self, spec: &'a SessionSpec, reached: PhaseObserver<'a>) -> Connecting<'a> {
         Box::pin(async move {
             let most = self.options.max_connections();
             if spec.slots > most {

@@ -47,11 +47,7 @@ async fn replies_for(session: &mut dyn Session, ops: &[DataOp]) -> Vec<Reply> {
 }
 
 async fn create(session: &mut dyn Session, path: &str) -> FileRef {
-    let MetaYield::Opened { file, .. } = call(session, MetaOp::open(path, OpenHow::CreateNew)).await.unwrap()
-    else {
-        panic!()
-    };
-    file
+    call(session, MetaOp::open(path, OpenHow::CreateNew)).await.unwrap().into_opened().unwrap().0
 }
 
 /// Writes `len` bytes of the offset's low byte; returns the number of requests.

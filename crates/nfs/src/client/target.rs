@@ -7,8 +7,8 @@ use sharebench_gss::TicketPool;
 use sharebench_model::units::ByteSize;
 use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, TargetFacts};
 use sharebench_target::{
-    CallDepth, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Session,
-    SessionSpec, Target, TargetUrl, UrlError, UrlPart,
+    CallDepth, Capabilities, ConnectError, Connecting, LocalBoxFuture, PhaseObserver, PolicyRefusal,
+    PolicyTerms, SessionSpec, Target, TargetUrl, UrlError, UrlPart,
 };
 use sharebench_tls::ClientTls;
 
@@ -134,18 +134,11 @@ impl Target for NfsTarget {
         facts
     }
 
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
         self.connect_observed(spec, &drop)
     }
 
-    fn connect_observed<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-        reached: &'a dyn Fn(LoginPhase),
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect_observed<'a>(&'a self, spec: &'a SessionSpec, reached: PhaseObserver<'a>) -> Connecting<'a> {
         Box::pin(async move {
             let opened = async {
                 check_session_size(spec, MAX_QUEUE_DEPTH, MAX_RECORD)?;

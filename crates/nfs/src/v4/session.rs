@@ -232,6 +232,27 @@ message! {
     }
 }
 
+impl CreateSession {
+    /// A session without callbacks.
+    pub fn without_callbacks(
+        client_id: u64,
+        sequence: u32,
+        fore_channel: ChannelLimits,
+        back_channel: ChannelLimits,
+    ) -> Self {
+        let callback_security = CallbackSecurity::default();
+        Self {
+            client_id,
+            sequence,
+            flags: 0,
+            fore_channel,
+            back_channel,
+            callback_program: 1,
+            callback_security,
+        }
+    }
+}
+
 message! {
     /// Result of `CREATE_SESSION`.
     CreatedSession {

@@ -1,6 +1,6 @@
 //! The section `[cache_probes]` of plan text.
 
-use super::parse::{Item, Reader};
+use super::parse::{FieldNames, Item, Reader};
 use crate::values::CacheProbes;
 
 impl Reader<'_> {
@@ -9,7 +9,7 @@ impl Reader<'_> {
         probes: &mut CacheProbes,
         name: &str,
         value: &Item<'_>,
-    ) -> &'static [&'static str] {
+    ) -> FieldNames {
         match name {
             "cold" => probes.cold = self.parsed("cache_probes.cold", value),
             "count" => probes.count = self.count("cache_probes.count", value),

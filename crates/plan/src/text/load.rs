@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use toml::de::{DeTable, DeValue};
 
-use super::parse::{Item, Reader};
+use super::parse::{FieldNames, Item, Reader};
 use crate::plan::Load;
 use crate::workload::{FileClass, TypedTransaction, TypedUnit, TypedWorkload};
 
@@ -13,7 +13,7 @@ const UNIT: [&str; 3] = ["name", "transactions", "objective"];
 const TRANSACTIONS: [&str; 5] = ["name", "weight", "files", "deadline", "operations"];
 
 impl Reader<'_> {
-    pub(crate) fn load(&mut self, load: &mut Load, name: &str, value: &Item<'_>) -> &'static [&'static str] {
+    pub(crate) fn load(&mut self, load: &mut Load, name: &str, value: &Item<'_>) -> FieldNames {
         match name {
             "workload" => load.workload = self.string("load.workload", value),
             "users" => load.users = self.values("load.users", value),
@@ -64,14 +64,14 @@ impl Reader<'_> {
         workload: &mut TypedWorkload,
         name: &str,
         value: &Item<'_>,
-    ) -> &'static [&'static str] {
+    ) -> FieldNames {
         match name {
             "name" => workload.name = self.string("workload.name", value),
             "source" => workload.source = self.string("workload.source", value),
             "order" => workload.order = self.text("workload.order", value),
             "loadfile" => workload.loadfile = self.string("workload.loadfile", value),
             "script" => workload.script = self.string("workload.script", value),
-            "unit" => workload.unit = self.unit(value),
+            "unit" => workload.unit = self.section("workload.unit", value, Self::unit),
             "files" => {
                 for (index, table) in self.tables("workload.files", value) {
                     let class = self.file_class(index, table);
@@ -89,29 +89,14 @@ impl Reader<'_> {
         &["name", "source", "unit", "order", "loadfile", "script", "files", "transactions"]
     }
 
-    fn unit(&mut self, value: &Item<'_>) -> Option<TypedUnit> {
-        let DeValue::Table(table) = value.get_ref() else {
-            self.blame(
-                "workload.unit",
-                value,
-                "is not a section",
-                "write [workload.unit] on a line of its own",
-            );
-            return None;
-        };
-        let mut unit = TypedUnit::default();
-        for (key, value) in table {
-            let name = key.get_ref().as_ref();
-            let field = format!("workload.unit.{name}");
-            self.note_line(&field, value);
-            match name {
-                "name" => unit.name = self.string(&field, value),
-                "transactions" => unit.transactions = self.string(&field, value),
-                "objective" => unit.objective = self.text(&field, value),
-                other => self.unknown("workload.unit.", other, key.span().start, &UNIT),
-            }
+    fn unit(&mut self, unit: &mut TypedUnit, name: &str, value: &Item<'_>) -> FieldNames {
+        match name {
+            "name" => unit.name = self.string("workload.unit.name", value),
+            "transactions" => unit.transactions = self.string("workload.unit.transactions", value),
+            "objective" => unit.objective = self.text("workload.unit.objective", value),
+            _ => {}
         }
-        Some(unit)
+        &UNIT
     }
 
     /// The tables of a list; what is none is blamed.
@@ -133,44 +118,35 @@ impl Reader<'_> {
     }
 
     fn file_class(&mut self, index: usize, table: &DeTable<'_>) -> FileClass {
-        let mut class = FileClass::default();
-        for (key, value) in table {
-            let name = key.get_ref().as_ref();
-            let field = format!("workload.files.{index}.{name}");
-            self.note_line(&field, value);
+        let section = format!("workload.files.{index}");
+        self.fields(&section, table, |reader, class: &mut FileClass, name, field, value| {
             match name {
-                "name" => class.name = self.string(&field, value),
-                "count" => class.count = self.count(&field, value),
-                "size" => class.size = self.parsed(&field, value),
-                "data" => class.data = self.text(&field, value),
-                "owner" => class.owner = self.text(&field, value),
-                "fan_out" => class.fan_out = self.count(&field, value),
-                "depth" => class.depth = self.count(&field, value),
-                other => self.unknown(&format!("workload.files.{index}."), other, key.span().start, &FILES),
+                "name" => class.name = reader.string(field, value),
+                "count" => class.count = reader.count(field, value),
+                "size" => class.size = reader.parsed(field, value),
+                "data" => class.data = reader.text(field, value),
+                "owner" => class.owner = reader.text(field, value),
+                "fan_out" => class.fan_out = reader.count(field, value),
+                "depth" => class.depth = reader.count(field, value),
+                _ => {}
             }
-        }
-        class
+            &FILES
+        })
     }
 
     fn transaction(&mut self, index: usize, table: &DeTable<'_>) -> TypedTransaction {
-        let mut transaction = TypedTransaction::default();
-        for (key, value) in table {
-            let name = key.get_ref().as_ref();
-            let field = format!("workload.transactions.{index}.{name}");
-            self.note_line(&field, value);
+        let section = format!("workload.transactions.{index}");
+        self.fields(&section, table, |reader, transaction: &mut TypedTransaction, name, field, value| {
             match name {
-                "name" => transaction.name = self.string(&field, value),
-                "weight" => transaction.weight = self.count(&field, value),
-                "files" => transaction.files = self.string(&field, value),
-                "deadline" => transaction.deadline = self.duration(&field, value),
-                "operations" => transaction.operations = self.texts(&field, value),
-                other => {
-                    let prefix = format!("workload.transactions.{index}.");
-                    self.unknown(&prefix, other, key.span().start, &TRANSACTIONS);
-                }
+                "name" => transaction.name = reader.string(field, value),
+                "weight" => transaction.weight = reader.count(field, value),
+                "files" => transaction.files = reader.string(field, value),
+                "deadline" => transaction.deadline = reader.duration(field, value),
+                "operations" => transaction.operations = reader.texts(field, value),
+                _ => {}
             }
-        }
-        transaction
+            &TRANSACTIONS
+        })
     }
 
     /// A list of texts, each as the type itself reads it.

@@ -68,6 +68,9 @@ pub(crate) struct Reader<'a> {
 
 pub(crate) type Item<'a> = Spanned<DeValue<'a>>;
 
+/// Every field of a section.
+pub(crate) type FieldNames = &'static [&'static str];
+
 impl Reader<'_> {
     fn top(&mut self, table: &DeTable<'_>) {
         for (key, value) in table {
@@ -145,29 +148,41 @@ impl Reader<'_> {
         }
     }
 
-    fn section<T: Default>(
+    pub(crate) fn section<T: Default>(
         &mut self,
         field: &str,
         value: &Item<'_>,
-        read: fn(&mut Self, &mut T, &str, &Item<'_>) -> &'static [&'static str],
+        read: fn(&mut Self, &mut T, &str, &Item<'_>) -> FieldNames,
     ) -> Option<T> {
         let DeValue::Table(table) = value.get_ref() else {
             self.blame(field, value, "is not a section", &format!("write [{field}] on a line of its own"));
             return None;
         };
-        let mut section = T::default();
-        for (key, value) in table {
-            let name = key.get_ref().as_ref();
-            self.note_line(&format!("{field}.{name}"), value);
-            let known = read(self, &mut section, name, value);
-            if !known.contains(&name) {
-                self.unknown(&format!("{field}."), name, key.span().start, known);
-            }
-        }
-        Some(section)
+        Some(self.fields(field, table, |reader, section, name, _, value| read(reader, section, name, value)))
     }
 
-    fn depth(&mut self, depth: &mut Depth, name: &str, value: &Item<'_>) -> &'static [&'static str] {
+    /// Reads every field of a table. `read` gets the section, the name of the field, its name with that of the section, and the
+    /// value.
+    pub(crate) fn fields<T: Default>(
+        &mut self,
+        section: &str,
+        table: &DeTable<'_>,
+        read: impl Fn(&mut Self, &mut T, &str, &str, &Item<'_>) -> FieldNames,
+    ) -> T {
+        let mut found = T::default();
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            let field = format!("{section}.{name}");
+            self.note_line(&field, value);
+            let known = read(self, &mut found, name, &field, value);
+            if !known.contains(&name) {
+                self.unknown(&format!("{section}."), name, key.span().start, known);
+            }
+        }
+        found
+    }
+
+    fn depth(&mut self, depth: &mut Depth, name: &str, value: &Item<'_>) -> FieldNames {
         match name {
             "file_size" => depth.file_size = self.parsed("depth.file_size", value),
             "record_sizes" => depth.record_sizes = self.values("depth.record_sizes", value),

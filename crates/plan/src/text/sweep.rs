@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use toml::de::DeValue;
 
-use super::parse::{Item, Reader};
+use super::parse::{FieldNames, Item, Reader};
 use crate::plan::{Io500, Sweep};
 use crate::values::{Countable, SweepTest, Test, Values, record_tests};
 
@@ -60,12 +60,7 @@ impl FromStr for NamedOfSweep {
 }
 
 impl Reader<'_> {
-    pub(crate) fn io500(
-        &mut self,
-        io500: &mut Io500,
-        name: &str,
-        value: &Item<'_>,
-    ) -> &'static [&'static str] {
+    pub(crate) fn io500(&mut self, io500: &mut Io500, name: &str, value: &Item<'_>) -> FieldNames {
         match name {
             "jobs" => io500.jobs = self.count("io500.jobs", value),
             "file_size" => io500.file_size = self.parsed("io500.file_size", value),
@@ -76,12 +71,7 @@ impl Reader<'_> {
         &["jobs", "file_size", "entries"]
     }
 
-    pub(crate) fn sweep(
-        &mut self,
-        sweep: &mut Sweep,
-        name: &str,
-        value: &Item<'_>,
-    ) -> &'static [&'static str] {
+    pub(crate) fn sweep(&mut self, sweep: &mut Sweep, name: &str, value: &Item<'_>) -> FieldNames {
         match name {
             "auto" => sweep.auto = self.parsed("sweep.auto", value),
             "file_sizes" => sweep.file_sizes = self.values("sweep.file_sizes", value),

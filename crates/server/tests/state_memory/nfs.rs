@@ -16,8 +16,8 @@ use sharebench_nfs::v4::names::Lookup;
 use sharebench_nfs::v4::open::{DENY_NONE, Open, OpenClaim, OpenHow, SHARE_BOTH, StateOwner};
 use sharebench_nfs::v4::operation::Operation;
 use sharebench_nfs::v4::session::{
-    CallbackSecurity, ChannelLimits, CreateSession, CreatedSession, ExchangeId, ExchangedId,
-    NoStateProtection, ReclaimComplete, Sequence, SessionId,
+    ChannelLimits, CreateSession, CreatedSession, ExchangeId, ExchangedId, NoStateProtection,
+    ReclaimComplete, Sequence, SessionId,
 };
 use sharebench_nfs::xdr::{Reader, Writer};
 use sharebench_server::{MemoryVolume, NfsServer, NfsServerOptions, StateBudget, Volume};
@@ -209,15 +209,7 @@ impl Client {
             max_requests,
             rdma_reads: None,
         };
-        let create = CreateSession {
-            client_id,
-            sequence,
-            flags: 0,
-            fore_channel: limits(slots),
-            back_channel: limits(1),
-            callback_program: 1,
-            callback_security: CallbackSecurity::default(),
-        };
+        let create = CreateSession::without_callbacks(client_id, sequence, limits(slots), limits(1));
         let results = self.call(1, b"", |call| {
             call.add(Operation::CreateSession, &create);
         });

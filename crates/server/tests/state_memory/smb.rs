@@ -1,19 +1,15 @@
 //! Clients of SMB that hoard.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use sharebench_server::{MemoryVolume, ROOT, SmbServer, SmbServerOptions, StateBudget, Volume};
 use sharebench_smb::NtStatus;
+use sharebench_smb::requester::Requester;
 use sharebench_smb::wire::FileId;
 use sharebench_smb::wire::create::{CreateRequest, CreateResponse, SHARE_ALL, disposition};
-use sharebench_smb::wire::frame::prefix;
-use sharebench_smb::wire::header::{Header, command};
+use sharebench_smb::wire::header::command;
 use sharebench_smb::wire::lock::{LockRange, LockRequest, flags};
-use sharebench_smb::wire::negotiate::NegotiateRequest;
-use sharebench_smb::wire::session_setup::SessionSetupRequest;
-use sharebench_smb::wire::tree::TreeConnectRequest;
 
 use crate::Attack;
 
@@ -89,53 +85,23 @@ fn attack(budget: StateBudget, attacked: &mut dyn FnMut(), connections: usize, h
     server.stop();
 }
 
-struct Client {
-    stream: TcpStream,
-    next: u64,
-    session: u64,
-    tree: u32,
-}
-
-/// Anonymous login in plain NTLM: NEGOTIATE and AUTHENTICATE without a name (MS-NLMP 2.2.1).
-fn ntlm(kind: u8) -> Vec<u8> {
-    let mut message = [b"NTLMSSP\0", &[kind, 0, 0, 0][..]].concat();
-    message.resize(if kind == 1 { 32 } else { 64 }, 0);
-    let flags_at = if kind == 1 { 12 } else { 60 };
-    message[flags_at..flags_at + 4].copy_from_slice(&0x0008_8201u32.to_le_bytes());
-    message
-}
+struct Client(Requester);
 
 impl Client {
     fn log_in(addr: SocketAddr) -> Option<Self> {
-        let stream = TcpStream::connect(addr).unwrap();
-        let mut client = Self { stream, next: 0, session: 0, tree: 0 };
-        let negotiate = NegotiateRequest {
-            security_mode: 1,
-            dialects: vec![0x0202, 0x0210],
-            ..NegotiateRequest::default()
-        };
-        client.call(command::NEGOTIATE, |body| negotiate.encode(body));
+        let mut client = Self(Requester::connect(addr).unwrap());
+        client.0.negotiate().unwrap();
         (client.set_up() == NtStatus::SUCCESS && client.connect_tree() == NtStatus::SUCCESS).then_some(client)
     }
 
     /// Logs in as a new session.
     fn set_up(&mut self) -> NtStatus {
-        self.session = 0;
-        let mut status = NtStatus::SUCCESS;
-        for kind in [1, 3] {
-            let request = SessionSetupRequest { token: ntlm(kind), ..SessionSetupRequest::default() };
-            let (header, _) = self.call(command::SESSION_SETUP, |body| request.encode(body));
-            self.session = header.session_id;
-            status = NtStatus(header.status);
-        }
+        let [_, status] = self.0.set_up().unwrap();
         status
     }
 
     fn connect_tree(&mut self) -> NtStatus {
-        let request = TreeConnectRequest { path: "\\\\server\\share".to_owned() };
-        let (header, _) = self.call(command::TREE_CONNECT, |body| request.encode(body));
-        self.tree = header.tree_id;
-        NtStatus(header.status)
+        self.0.connect_tree("share").unwrap()
     }
 
     fn open(&mut self) -> Result<(), NtStatus> {
@@ -147,11 +113,11 @@ impl Client {
         let lock = |at: u64| LockRange { offset: 2 * at, len: 1, flags: flags::EXCLUSIVE | 0x10 };
         let all: Vec<LockRange> = (0..4000).map(lock).collect();
         for number in 0..100 {
-            let name = format!("{}-{number}", self.stream.local_addr().unwrap().port());
+            let name = format!("{}-{number}", self.0.stream.local_addr().unwrap().port());
             let Ok(file) = self.open_name(&name) else { return };
             for ranges in all.chunks(50) {
                 let request = LockRequest { file, ranges: ranges.to_vec(), sequence: 0 };
-                self.call(command::LOCK, |body| request.encode(body));
+                self.0.call(command::LOCK, |body| request.encode(body)).unwrap();
             }
         }
     }
@@ -164,33 +130,10 @@ impl Client {
             name: name.to_owned(),
             ..CreateRequest::default()
         };
-        let (header, reply) = self.call(command::CREATE, |body| request.encode(body));
+        let (header, reply) = self.0.call(command::CREATE, |body| request.encode(body)).unwrap();
         if header.status != 0 {
             return Err(NtStatus(header.status));
         }
         Ok(CreateResponse::decode(&reply).unwrap().file)
-    }
-
-    fn call(&mut self, command: u16, body: impl FnOnce(&mut Vec<u8>)) -> (Header, Vec<u8>) {
-        let header = Header {
-            command,
-            credit_charge: 1,
-            credits: 16,
-            message_id: self.next,
-            tree_id: self.tree,
-            session_id: self.session,
-            ..Header::default()
-        };
-        self.next += 1;
-        let mut message = Vec::new();
-        header.encode(&mut message);
-        body(&mut message);
-        let framed = [&prefix(message.len()).unwrap()[..], &message].concat();
-        self.stream.write_all(&framed).unwrap();
-        let mut prefix = [0; 4];
-        self.stream.read_exact(&mut prefix).unwrap();
-        let mut reply = vec![0; u32::from_be_bytes(prefix) as usize];
-        self.stream.read_exact(&mut reply).unwrap();
-        (Header::decode(&reply).unwrap(), reply)
     }
 }

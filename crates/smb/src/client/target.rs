@@ -10,8 +10,8 @@ use sharebench_gss::TicketPool;
 use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, TargetFacts};
 use sharebench_target::offers::identify_peer;
 use sharebench_target::{
-    CallDepth, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Secret,
-    Session, SessionSpec, Target, TargetUrl, UrlError, UrlPart,
+    CallDepth, Capabilities, ConnectError, Connecting, LocalBoxFuture, LoginPhase, PhaseObserver,
+    PolicyRefusal, PolicyTerms, Secret, Session, SessionSpec, Target, TargetUrl, UrlError, UrlPart,
 };
 
 use crate::client::channels::session_counts::SessionCounts;
@@ -178,18 +178,11 @@ impl Target for SmbTarget {
         facts
     }
 
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
         self.connect_observed(spec, &drop)
     }
 
-    fn connect_observed<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-        reached: &'a dyn Fn(LoginPhase),
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+    fn connect_observed<'a>(&'a self, spec: &'a SessionSpec, reached: PhaseObserver<'a>) -> Connecting<'a> {
         Box::pin(async move {
             let opened = self.open(spec, reached).await;
             opened.map_err(|error| error.at_url(&self.url).with_source_of(&self.options.password))

@@ -7,7 +7,7 @@ use sharebench_model::{
     DataOp, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpenHow, Reply, Slot, Stability,
 };
 
-use super::ground::Ground;
+use super::ground::{Ground, at_depths};
 use super::pattern::pattern;
 use super::probe::Probe;
 use crate::session::CallReply;
@@ -42,13 +42,7 @@ pub(super) async fn calls_in_flight(ground: &Ground<'_>) -> Result<(), String> {
     }
     let probe = ground.enter().await?;
     ground.finish(probe).await?;
-    let mut depths = vec![2, 5, 16, max];
-    depths.retain(|depth| *depth <= max);
-    depths.dedup();
-    for depth in depths {
-        at_depth(ground, depth).await.map_err(|finding| format!("depth {depth}: {finding}"))?;
-    }
-    Ok(())
+    at_depths(vec![2, 5, 16, max], max, async |depth| at_depth(ground, depth).await).await
 }
 
 async fn at_depth(ground: &Ground<'_>, depth: u32) -> Result<(), String> {

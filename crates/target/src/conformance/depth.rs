@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sharebench_model::{DataOp, FileRef, MetaOp, Slot, Stability};
 
-use super::ground::Ground;
+use super::ground::{Ground, at_depths};
 use super::pattern::{compare, pattern};
 use super::probe::Probe;
 
@@ -13,14 +13,7 @@ pub(super) async fn queue_depth(ground: &Ground<'_>) -> Result<(), String> {
     probe.put(&ground.path("marker"), b"").await?;
     ground.finish(probe).await?;
     let max = ground.max_depth();
-    let mut depths = vec![1, 2, 3, 8, 16, 32, max];
-    depths.retain(|depth| *depth <= max);
-    depths.sort_unstable();
-    depths.dedup();
-    for depth in depths {
-        at_depth(ground, depth).await.map_err(|finding| format!("depth {depth}: {finding}"))?;
-    }
-    Ok(())
+    at_depths(vec![1, 2, 3, 8, 16, 32, max], max, async |depth| at_depth(ground, depth).await).await
 }
 
 async fn at_depth(ground: &Ground<'_>, depth: u32) -> Result<(), String> {

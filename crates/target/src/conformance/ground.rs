@@ -123,3 +123,18 @@ fn remove_tree(probe: &mut Probe, path: String) -> LocalBoxFuture<'_, Result<(),
         probe.done(MetaOp::RemoveDir { path }).await
     })
 }
+
+/// Makes a test at each of these depths up to `max`; a finding states the depth.
+pub(super) async fn at_depths(
+    mut depths: Vec<u32>,
+    max: u32,
+    test: impl AsyncFn(u32) -> Result<(), String>,
+) -> Result<(), String> {
+    depths.retain(|depth| *depth <= max);
+    depths.sort_unstable();
+    depths.dedup();
+    for depth in depths {
+        test(depth).await.map_err(|finding| format!("depth {depth}: {finding}"))?;
+    }
+    Ok(())
+}

@@ -2,7 +2,6 @@
 
 mod alarm;
 
-use std::net::IpAddr;
 use std::path::Path;
 
 use sharebench_model::CpuTime;
@@ -45,31 +44,6 @@ pub(crate) fn clock_resolution_ns() -> f64 {
 /// False: this system has no timer slack that a thread may reduce.
 pub fn precise_timers() -> bool {
     false
-}
-
-/// False: all threads of a process share one descriptor table.
-pub fn own_descriptors() -> bool {
-    false
-}
-
-/// False, as [`own_descriptors`].
-pub(crate) fn no_descriptors() -> bool {
-    false
-}
-
-/// Not reported: stolen time, and time spent waiting for a processor.
-pub(crate) fn lost_time() -> [Option<String>; 2] {
-    [None, None]
-}
-
-/// Not known: the device that has an address.
-pub(crate) fn device_with(_: IpAddr) -> Option<String> {
-    None
-}
-
-/// Not known: the rate of a device.
-pub(crate) fn device_speed(_: &str) -> Option<String> {
-    None
 }
 
 /// Not known: the server of the mount that holds a path.

@@ -3,7 +3,6 @@
 mod alarm;
 mod clocks;
 
-use std::net::IpAddr;
 use std::os::windows::process::CommandExt;
 use std::path::{Component, Path, Prefix};
 use std::process::{Child, Command};
@@ -32,31 +31,6 @@ pub(crate) fn request_end(child: &mut Child) {
 #[expect(clippy::unnecessary_wraps, reason = "other systems have a limit")]
 pub(crate) fn raise_descriptors(_: u64) -> Result<(), u64> {
     Ok(())
-}
-
-/// False: all threads of a process share one handle table.
-pub fn own_descriptors() -> bool {
-    false
-}
-
-/// False, as [`own_descriptors`].
-pub(crate) fn no_descriptors() -> bool {
-    false
-}
-
-/// Not reported: stolen time, and time spent waiting for a processor.
-pub(crate) fn lost_time() -> [Option<String>; 2] {
-    [None, None]
-}
-
-/// Not known: the device that has an address.
-pub(crate) fn device_with(_: IpAddr) -> Option<String> {
-    None
-}
-
-/// Not known: the rate of a device.
-pub(crate) fn device_speed(_: &str) -> Option<String> {
-    None
 }
 
 /// The server of a UNC path, which is also what a mapped drive resolves to.

@@ -33,12 +33,7 @@ pub(crate) async fn explain(options: &NfsOptions, error: ConnectError, limit: Du
     }
     match tokio::time::timeout(limit, find(options, limit)).await.ok().flatten() {
         None => error,
-        Some(found) => ConnectError {
-            part: found.part(),
-            class: ErrorClass::Unsupported,
-            detail: found.to_string(),
-            ..error
-        },
+        Some(found) => error.incompatible(found.part(), found.to_string()),
     }
 }
 

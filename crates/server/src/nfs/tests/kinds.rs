@@ -1,15 +1,9 @@
 //! The client adapter where names are links and special files.
 
-use std::io::Write;
-use std::net::TcpListener;
-use std::thread;
-
-use sharebench_model::{ErrorClass, MetaOp, OpenHow};
-use sharebench_nfs::canned;
-use sharebench_nfs::xdr::Writer;
+use sharebench_model::{ErrorClass, MetaOp, OpError, OpenHow};
 use sharebench_target::{SessionSpec, Target, UrlPart, call};
 
-use super::peers::record;
+use super::peers::altering_peer;
 use super::{run, target_at};
 
 const GETATTR: u32 = 1;
@@ -19,31 +13,15 @@ const RESULT: usize = 4 + 24 + 4;
 
 /// A server whose names all have the number of a kind (RFC 1813, 2.5.5: `ftype3`), by procedure.
 fn peer(procedure: u32, kind: u32) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            thread::spawn(move || {
-                while let Some(call) = record(&mut stream) {
-                    let mut out = Writer::default();
-                    canned::answer(&call, &mut out).unwrap();
-                    let mut reply = out.as_slice().to_vec();
-                    let is_nfs = call[12..16] == 100_003u32.to_be_bytes();
-                    if is_nfs && call[20..24] == procedure.to_be_bytes() {
-                        let handle = u32::from_be_bytes(reply[RESULT..RESULT + 4].try_into().unwrap());
-                        // LOOKUP: the handle and a boolean precede the attributes.
-                        let before = if procedure == LOOKUP { 8 + handle as usize } else { 0 };
-                        reply[RESULT + before..RESULT + before + 4].copy_from_slice(&kind.to_be_bytes());
-                    }
-                    if stream.write_all(&reply).is_err() {
-                        return;
-                    }
-                }
-            });
+    altering_peer(move |call, reply| {
+        let is_nfs = call[12..16] == 100_003u32.to_be_bytes();
+        if is_nfs && call[20..24] == procedure.to_be_bytes() {
+            let handle = u32::from_be_bytes(reply[RESULT..RESULT + 4].try_into().unwrap());
+            // LOOKUP: the handle and a boolean precede the attributes.
+            let before = if procedure == LOOKUP { 8 + handle as usize } else { 0 };
+            reply[RESULT + before..RESULT + before + 4].copy_from_slice(&kind.to_be_bytes());
         }
-    });
-    port
+    })
 }
 
 const KINDS: [(u32, &str); 5] = [
@@ -54,33 +32,32 @@ const KINDS: [(u32, &str); 5] = [
     (7, "a named pipe"),
 ];
 
+/// Why a file cannot be opened at a server whose names all have the number of a kind.
+fn open_error(kind: u32, path: &str) -> OpError {
+    let port = peer(LOOKUP, kind);
+    run(async {
+        let mut session = target_at(port, "/any").connect(&SessionSpec::default()).await.unwrap();
+        let error = call(&mut *session, MetaOp::open(path, OpenHow::Read)).await.unwrap_err();
+        session.close().await;
+        error
+    })
+}
+
 #[test]
 fn a_link_or_special_file_that_is_opened_is_reported_as_such() {
     for (kind, name) in KINDS {
-        let port = peer(LOOKUP, kind);
-        run(async {
-            let spec = SessionSpec::default();
-            let mut session = target_at(port, "/any").connect(&spec).await.unwrap();
-            let error = call(&mut *session, MetaOp::open("f", OpenHow::Read)).await.unwrap_err();
-            assert_eq!(error.class, ErrorClass::Unsupported);
-            assert_eq!(error.detail, format!("not a regular file but {name}"));
-            session.close().await;
-        });
+        let error = open_error(kind, "f");
+        assert_eq!(error.class, ErrorClass::Unsupported);
+        assert_eq!(error.detail, format!("not a regular file but {name}"));
     }
 }
 
 #[test]
 fn a_walk_names_what_is_no_directory() {
     for (kind, name) in KINDS {
-        let port = peer(LOOKUP, kind);
-        run(async {
-            let spec = SessionSpec::default();
-            let mut session = target_at(port, "/any").connect(&spec).await.unwrap();
-            let error = call(&mut *session, MetaOp::open("d/f", OpenHow::Read)).await.unwrap_err();
-            assert_eq!(error.class, ErrorClass::NotFound);
-            assert_eq!(error.detail, format!("'d' is not a directory but {name}"));
-            session.close().await;
-        });
+        let error = open_error(kind, "d/f");
+        assert_eq!(error.class, ErrorClass::NotFound);
+        assert_eq!(error.detail, format!("'d' is not a directory but {name}"));
     }
 }
 

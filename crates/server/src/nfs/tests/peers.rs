@@ -25,6 +25,34 @@ pub fn record(stream: &mut TcpStream) -> Option<Vec<u8>> {
     Some(record)
 }
 
+/// A server that alters the reply to each call.
+pub fn altering_peer(alter: impl Fn(&[u8], &mut Vec<u8>) + Clone + Send + 'static) -> u16 {
+    peer_of(move |mut stream| {
+        while let Some(call) = record(&mut stream) {
+            let mut out = Writer::default();
+            canned::answer(&call, &mut out).unwrap();
+            let mut reply = out.as_slice().to_vec();
+            alter(&call, &mut reply);
+            if stream.write_all(&reply).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+/// A server that serves each connection on a thread of its own.
+fn peer_of(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let serve = serve.clone();
+            thread::spawn(move || serve(stream.unwrap()));
+        }
+    });
+    port
+}
+
 /// A READ reply of `len` bytes, each the low byte of the call's offset.
 pub fn reply(call: &[u8]) -> Vec<u8> {
     let mut out = Writer::default();
@@ -41,14 +69,7 @@ pub fn reply(call: &[u8]) -> Vec<u8> {
 
 /// A server that answers all calls but READs at once, and performs `deed` once `batch` READs have arrived.
 fn peer(batch: usize, deed: Deed) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            thread::spawn(move || serve(stream.unwrap(), batch, deed));
-        }
-    });
-    port
+    peer_of(move |stream| serve(stream, batch, deed))
 }
 
 fn serve(mut stream: TcpStream, batch: usize, deed: Deed) {

@@ -1,15 +1,9 @@
 //! The client adapter at a server that does not have COMMIT.
 
-use std::io::Write;
-use std::net::TcpListener;
-use std::thread;
-
 use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpenHow, Slot, Stability};
-use sharebench_nfs::canned;
-use sharebench_nfs::xdr::Writer;
 use sharebench_target::{SessionSpec, Target, call, reply_for};
 
-use super::peers::record;
+use super::peers::altering_peer;
 use super::{run, target_at};
 
 const WRITE: u32 = 7;
@@ -23,37 +17,19 @@ const UNAVAILABLE: u32 = 3;
 
 /// A server that answers each WRITE with this `stable_how`, and COMMIT with these words after the verifier of the reply.
 fn peer(committed: u32, commit: &'static [u32]) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            thread::spawn(move || {
-                while let Some(request) = record(&mut stream) {
-                    let mut out = Writer::default();
-                    canned::answer(&request, &mut out).unwrap();
-                    let mut reply = out.as_slice().to_vec();
-                    let word = |at: usize| u32::from_be_bytes(request[at..at + 4].try_into().unwrap());
-                    let result: Option<&[u32]> = match (word(12), word(20)) {
-                        (100_003, COMMIT) => Some(commit),
-                        // Success, no attributes, and a verifier.
-                        (100_003, WRITE) => Some(&[0, 0, 0, 0, LEN, committed, 7, 7]),
-                        _ => None,
-                    };
-                    if let Some(result) = result {
-                        // xid, reply, accepted, no verifier.
-                        let words = [&[word(0), 1, 0, 0, 0], result].concat();
-                        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
-                        reply = [&(0x8000_0000 | bytes.len() as u32).to_be_bytes()[..], &bytes].concat();
-                    }
-                    if stream.write_all(&reply).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-    });
-    port
+    altering_peer(move |request, reply| {
+        let word = |at: usize| u32::from_be_bytes(request[at..at + 4].try_into().unwrap());
+        let result: &[u32] = match (word(12), word(20)) {
+            (100_003, COMMIT) => commit,
+            // Success, no attributes, and a verifier.
+            (100_003, WRITE) => &[0, 0, 0, 0, LEN, committed, 7, 7],
+            _ => return,
+        };
+        // xid, reply, accepted, no verifier.
+        let words = [&[word(0), 1, 0, 0, 0], result].concat();
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+        *reply = [&(0x8000_0000 | bytes.len() as u32).to_be_bytes()[..], &bytes].concat();
+    })
 }
 
 #[test]

@@ -29,6 +29,20 @@ impl Compound<'_> {
         if writes { self.v4().recall_conflicts(&self.server.handles, client, node) } else { Ok(()) }
     }
 
+    /// The files of a copy, which their state ids allow to read and to write, and the size of the source.
+    fn source_and_destination(
+        &self,
+        source: StateId,
+        destination: StateId,
+    ) -> Result<(NodeId, NodeId, u64), super::errors::OpError> {
+        let from = self.saved_node(Nfs4Status::Isdir)?;
+        let to = self.file()?;
+        self.check(source, from, false)?;
+        self.check(destination, to, true)?;
+        let attributes = self.volume().attributes(from).map_err(|error| self.of_data(error))?;
+        Ok((from, to, attributes.size))
+    }
+
     fn range(&self, call: &mut Reader<'_>) -> Result<(NodeId, u64, u64), super::errors::OpError> {
         let args = Range::get(call)?;
         let node = self.file()?;
@@ -81,11 +95,7 @@ impl Compound<'_> {
         if !args.source_servers.is_empty() {
             return Err(Nfs4Status::Notsupp.into());
         }
-        let from = self.saved_node(Nfs4Status::Isdir)?;
-        let to = self.file()?;
-        self.check(args.source_state, from, false)?;
-        self.check(args.destination_state, to, true)?;
-        let size = self.volume().attributes(from).map_err(|error| self.of_data(error))?.size;
+        let (from, to, size) = self.source_and_destination(args.source_state, args.destination_state)?;
         let left = size.saturating_sub(args.source_offset);
         let past_end = args.count > left || args.source_offset > size;
         if past_end && args.count > 0 || from == to && overlap(&args, left) {
@@ -106,11 +116,7 @@ impl Compound<'_> {
     /// CLONE.
     pub(super) fn clone_range(&mut self, call: &mut Reader<'_>) -> OpResult {
         let args = Clone4::get(call)?;
-        let from = self.saved_node(Nfs4Status::Isdir)?;
-        let to = self.file()?;
-        self.check(args.source_state, from, false)?;
-        self.check(args.destination_state, to, true)?;
-        let size = self.volume().attributes(from).map_err(|error| self.of_data(error))?.size;
+        let (from, to, size) = self.source_and_destination(args.source_state, args.destination_state)?;
         let left = size.saturating_sub(args.source_offset);
         let count = if args.count == 0 { left } else { args.count };
         if count > left || args.source_offset > size {

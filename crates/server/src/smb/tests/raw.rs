@@ -17,25 +17,23 @@ mod stored;
 mod streams;
 mod watches;
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_smb::NtStatus;
+use sharebench_smb::requester::Requester;
 use sharebench_smb::wire::create::{CreateRequest, CreateResponse, SHARE_ALL, disposition, options};
 use sharebench_smb::wire::data::{
     READ_DATA_OFFSET, ReadRequest, ReadResponse, WRITE_DATA_OFFSET, WriteRequest,
 };
 use sharebench_smb::wire::directory::{QueryDirectoryRequest, entries, flags as scan};
-use sharebench_smb::wire::frame::prefix;
 use sharebench_smb::wire::header::{Header, command, flags};
 use sharebench_smb::wire::info::{DISPOSITION, InfoResponse, QueryInfoRequest, SetInfoRequest, rename};
 use sharebench_smb::wire::lock::{LockRange, LockRequest, flags as lock_flags};
-use sharebench_smb::wire::negotiate::{NegotiateRequest, NegotiateResponse};
-use sharebench_smb::wire::session_setup::SessionSetupRequest;
+use sharebench_smb::wire::negotiate::NegotiateResponse;
 use sharebench_smb::wire::simple::{CloseRequest, Empty};
-use sharebench_smb::wire::tree::TreeConnectRequest;
 use sharebench_smb::wire::{FileId, HEADER_LEN};
 
 use crate::{
@@ -47,27 +45,25 @@ const READ: u32 = 0x0012_0089;
 const ALL: u32 = 0x001F_01FF;
 
 /// A client that sends one message at a time.
-struct Raw {
-    stream: TcpStream,
-    next: u64,
-    session: u64,
-    tree: u32,
+struct Raw(Requester);
+
+impl Deref for Raw {
+    type Target = Requester;
+
+    fn deref(&self) -> &Requester {
+        &self.0
+    }
 }
 
-/// Anonymous login in plain NTLM: NEGOTIATE and AUTHENTICATE without a name (MS-NLMP 2.2.1).
-fn ntlm(kind: u8) -> Vec<u8> {
-    let mut message = [b"NTLMSSP\0", &[kind, 0, 0, 0][..]].concat();
-    message.resize(if kind == 1 { 32 } else { 64 }, 0);
-    let flags_at = if kind == 1 { 12 } else { 60 };
-    message[flags_at..flags_at + 4].copy_from_slice(&0x0008_8201u32.to_le_bytes());
-    message
+impl DerefMut for Raw {
+    fn deref_mut(&mut self) -> &mut Requester {
+        &mut self.0
+    }
 }
 
 impl Raw {
     fn connect(addr: SocketAddr) -> Self {
-        let stream = TcpStream::connect(addr).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        Self { stream, next: 0, session: 0, tree: 0 }
+        Self(Requester::connect(addr).unwrap())
     }
 
     fn log_in(addr: SocketAddr, share: &str) -> Self {
@@ -79,65 +75,25 @@ impl Raw {
 
     /// Logs in and connects to the share.
     fn set_up(&mut self, share: &str) {
-        for kind in [1, 3] {
-            let request = SessionSetupRequest { token: ntlm(kind), ..SessionSetupRequest::default() };
-            let (header, _) = self.call(command::SESSION_SETUP, |body| request.encode(body));
-            self.session = header.session_id;
-            let expected = if kind == 1 { NtStatus::MORE_PROCESSING_REQUIRED } else { NtStatus::SUCCESS };
-            assert_eq!(NtStatus(header.status), expected);
-        }
-        let request = TreeConnectRequest { path: format!("\\\\server\\{share}") };
-        let (header, _) = self.call(command::TREE_CONNECT, |body| request.encode(body));
-        assert_eq!(header.status, 0);
-        self.tree = header.tree_id;
+        let statuses = [NtStatus::MORE_PROCESSING_REQUIRED, NtStatus::SUCCESS];
+        assert_eq!(self.0.set_up().unwrap(), statuses);
+        assert_eq!(self.0.connect_tree(share).unwrap(), NtStatus::SUCCESS);
     }
 
     fn negotiate(&mut self) -> NegotiateResponse {
-        let request = NegotiateRequest {
-            security_mode: 1,
-            dialects: vec![0x0202, 0x0210],
-            ..NegotiateRequest::default()
-        };
-        let (_, reply) = self.call(command::NEGOTIATE, |body| request.encode(body));
-        NegotiateResponse::decode(&reply).unwrap()
-    }
-
-    fn message(&mut self, command: u16, set: u32, body: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-        let header = Header {
-            command,
-            credit_charge: 1,
-            credits: 16,
-            flags: set,
-            message_id: self.next,
-            tree_id: self.tree,
-            session_id: self.session,
-            ..Header::default()
-        };
-        self.next += 1;
-        let mut message = Vec::new();
-        header.encode(&mut message);
-        body(&mut message);
-        message
+        self.0.negotiate().unwrap()
     }
 
     fn send(&mut self, message: &[u8]) {
-        let framed = [&prefix(message.len()).unwrap()[..], message].concat();
-        self.stream.write_all(&framed).unwrap();
+        self.0.send(message).unwrap();
     }
 
     fn receive(&mut self) -> Option<Vec<u8>> {
-        let mut prefix = [0; 4];
-        self.stream.read_exact(&mut prefix).ok()?;
-        let mut message = vec![0; u32::from_be_bytes(prefix) as usize];
-        self.stream.read_exact(&mut message).unwrap();
-        Some(message)
+        self.0.receive().ok()
     }
 
     fn call(&mut self, command: u16, body: impl FnOnce(&mut Vec<u8>)) -> (Header, Vec<u8>) {
-        let message = self.message(command, 0, body);
-        self.send(&message);
-        let reply = self.receive().unwrap();
-        (Header::decode(&reply).unwrap(), reply)
+        self.0.call(command, body).unwrap()
     }
 
     fn create(&mut self, request: &CreateRequest) -> Result<CreateResponse, NtStatus> {

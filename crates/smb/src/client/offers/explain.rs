@@ -38,12 +38,7 @@ pub(crate) async fn explain(options: &SmbOptions, error: ConnectError, limit: Du
     };
     match found {
         None => error,
-        Some(found) => ConnectError {
-            part: found.part(),
-            class: ErrorClass::Unsupported,
-            detail: found.to_string(),
-            ..error
-        },
+        Some(found) => error.incompatible(found.part(), found.to_string()),
     }
 }
 

@@ -139,8 +139,8 @@ fn a_login_whose_connection_is_lost_begins_again_on_another_channel() {
     });
 }
 
-/// Performs one READ in a session that is expired; `respond` answers the login.
-fn read_with_login<F: AsyncFnOnce(&mut Server)>(respond: F) -> OpError {
+/// Performs one READ, to which `respond` replies.
+fn read_once(respond: impl AsyncFnOnce(&mut Server, Header)) -> Reply {
     run(async {
         let (mut session, file, mut server) = pair(1, 8, 1 << 20).await;
         renewable(&mut session);
@@ -150,13 +150,21 @@ fn read_with_login<F: AsyncFnOnce(&mut Server)>(respond: F) -> OpError {
         };
         let server = async {
             let sent = server.signed_request().await.0;
-            server.expire(&sent).await;
-            respond(&mut server).await;
+            respond(&mut server, sent).await;
             server
         };
-        let (all, _server) = tokio::join!(client, server);
-        all[0].result.clone().unwrap_err()
+        let (mut all, _server) = tokio::join!(client, server);
+        all.remove(0)
     })
+}
+
+/// Performs one READ in a session that is expired; `respond` answers the login.
+fn read_with_login<F: AsyncFnOnce(&mut Server)>(respond: F) -> OpError {
+    let read = read_once(async |server, sent| {
+        server.expire(&sent).await;
+        respond(server).await;
+    });
+    read.result.unwrap_err()
 }
 
 #[test]
@@ -194,28 +202,16 @@ fn a_reply_of_a_login_without_a_valid_signature_ends_the_session() {
     let unsigned = read_with_login(async |server| {
         let (header, _) = server.login_request().await;
         let response = SessionSetupResponse::default();
-        let status = answer(&header, NtStatus::SUCCESS);
-        server.send(&message(&status, |body| response.encode(body))).await;
+        server.succeed(&header, |body| response.encode(body)).await;
     });
     assert_eq!(unsigned.class, ErrorClass::Protocol, "{unsigned}");
 }
 
 #[test]
 fn an_unsigned_statement_that_a_signed_session_is_expired_repeats_nothing() {
-    run(async {
-        let (mut session, file, mut server) = pair(1, 8, 1 << 20).await;
-        renewable(&mut session);
-        let client = async {
-            read(&mut session, 0, file, 10);
-            replies(&mut session, 1).await
-        };
-        let server = async {
-            let sent = server.signed_request().await.0;
-            server.send(&failure(&sent, NtStatus::NETWORK_SESSION_EXPIRED)).await;
-            server
-        };
-        let (all, _server) = tokio::join!(client, server);
-        assert_eq!(classes(&all), [ErrorClass::Disconnected]);
-        assert_eq!(all[0].requests, 1);
+    let read = read_once(async |server, sent| {
+        server.send(&failure(&sent, NtStatus::NETWORK_SESSION_EXPIRED)).await;
     });
+    assert_eq!(read.result.unwrap_err().class, ErrorClass::Disconnected);
+    assert_eq!(read.requests, 1);
 }

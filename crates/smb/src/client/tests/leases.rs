@@ -10,7 +10,6 @@ use crate::wire::lease::{
     ACKNOWLEDGMENT_REQUIRED, HANDLE, LEVEL, LeaseAcknowledgment, LeaseBreak, LeaseContext, READ, WRITE,
 };
 use crate::wire::oplock::{self, OplockBreak};
-use crate::wire::simple::CloseResponse;
 
 fn lease_break(key: u8) -> Vec<u8> {
     lease_break_of([key; 16])
@@ -46,8 +45,7 @@ fn breaks_are_acknowledged_one_after_the_other_while_a_request_waits() {
                 assert_eq!(header.command, command::OPLOCK_BREAK);
                 let acknowledged = LeaseAcknowledgment::decode(&acknowledgment).unwrap();
                 assert_eq!((acknowledged.key, acknowledged.state), ([key; 16], READ | HANDLE));
-                let reply = answer(&header, NtStatus::SUCCESS);
-                server.send(&message(&reply, |out| acknowledged.encode(out))).await;
+                server.succeed(&header, |out| acknowledged.encode(out)).await;
             }
             server.send(&read_reply(&request, b"hello")).await;
             server
@@ -148,14 +146,10 @@ fn the_break_of_a_lease_is_awaited_and_acknowledged_while_nothing_is_in_flight()
                         assert_eq!(header.command, command::OPLOCK_BREAK);
                         let acknowledged = LeaseAcknowledgment::decode(&bytes).unwrap();
                         assert_eq!((acknowledged.key, acknowledged.state), (key, READ | HANDLE));
-                        let reply = answer(&header, NtStatus::SUCCESS);
-                        server.send(&message(&reply, |out| acknowledged.encode(out))).await;
+                        server.succeed(&header, |out| acknowledged.encode(out)).await;
                     }
                 }
-                let (close, _) = server.request().await;
-                assert_eq!(close.command, command::CLOSE);
-                let reply = answer(&close, NtStatus::SUCCESS);
-                server.send(&message(&reply, |out| CloseResponse::default().encode(out))).await;
+                server.close_file().await;
                 server
             };
             let (found, _server) = tokio::join!(client, server);
@@ -225,14 +219,10 @@ fn without_leases_an_oplock_is_requested_and_its_break_is_acknowledged_unless_it
                             assert_eq!(header.command, command::OPLOCK_BREAK);
                             let acknowledged = OplockBreak::decode(&bytes).unwrap();
                             assert_eq!((acknowledged.level, acknowledged.file), (to, response.file));
-                            let reply = answer(&header, NtStatus::SUCCESS);
-                            server.send(&message(&reply, |out| acknowledged.encode(out))).await;
+                            server.succeed(&header, |out| acknowledged.encode(out)).await;
                         }
                     }
-                    let (close, _) = server.request().await;
-                    assert_eq!(close.command, command::CLOSE);
-                    let reply = answer(&close, NtStatus::SUCCESS);
-                    server.send(&message(&reply, |out| CloseResponse::default().encode(out))).await;
+                    server.close_file().await;
                     server
                 };
                 let (found, _server) = tokio::join!(client, server);

@@ -36,7 +36,7 @@ use crate::wire::data::{ReadResponse, WriteRequest, WriteResponse};
 use crate::wire::header::{Header, SIGNATURE, UNSOLICITED, command, flags};
 use crate::wire::negotiate::NegotiateResponse;
 use crate::wire::oplock::OplockBreak;
-use crate::wire::simple::ErrorResponse;
+use crate::wire::simple::{CloseResponse, ErrorResponse};
 use crate::wire::transform::{self, TransformHeader};
 use crate::wire::{FileId, frame};
 
@@ -76,6 +76,18 @@ impl Server {
             }
             tokio::task::yield_now().await;
         }
+    }
+
+    /// Sends the reply to a request that succeeds.
+    async fn succeed(&mut self, request: &Header, body: impl FnOnce(&mut Vec<u8>)) {
+        self.send(&message(&answer(request, NtStatus::SUCCESS), body)).await;
+    }
+
+    /// Receives the request that closes a file, and answers it.
+    async fn close_file(&mut self) {
+        let (close, _) = self.request().await;
+        assert_eq!(close.command, command::CLOSE);
+        self.succeed(&close, |out| CloseResponse::default().encode(out)).await;
     }
 }
 

@@ -6,7 +6,7 @@ use sharebench_nfs::v4::item::Opaque;
 use sharebench_nfs::v4::lock::{Lock, LockKind, Locker, NewLocker};
 use sharebench_nfs::v4::open::{DENY_NONE, OpenHow, Opened, SHARE_BOTH, StateOwner};
 use sharebench_nfs::v4::operation::Operation;
-use sharebench_nfs::v4::session::{CallbackSecurity, CreateSession, CreatedSession, DestroySession};
+use sharebench_nfs::v4::session::{CreateSession, CreatedSession, DestroySession};
 use sharebench_nfs::v4::status::Nfs4Status;
 
 use super::client::{Client, LEASE, Server, limits};
@@ -37,15 +37,7 @@ fn open_of(client: &mut Client<'_>, file: &str, owner: &[u8], cache: bool) -> Op
 }
 
 fn create_session(client: &Client<'_>, sequence: u32, slots: u32) -> Result<CreatedSession, Nfs4Status> {
-    let create = CreateSession {
-        client_id: client.id,
-        sequence,
-        flags: 0,
-        fore_channel: limits(slots),
-        back_channel: limits(1),
-        callback_program: 1,
-        callback_security: CallbackSecurity::default(),
-    };
+    let create = CreateSession::without_callbacks(client.id, sequence, limits(slots), limits(1));
     let results =
         client.server.call(&client.peer, 1, |call| call.add(Operation::CreateSession, &create).done());
     results.status.map_or_else(|| Ok(results.decode(Operation::CreateSession)), Err)

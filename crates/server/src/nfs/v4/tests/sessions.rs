@@ -6,8 +6,8 @@ use sharebench_nfs::v4::item::Opaque;
 use sharebench_nfs::v4::names::{Create, NewObject, Remove};
 use sharebench_nfs::v4::operation::Operation;
 use sharebench_nfs::v4::session::{
-    BIND_FORE_OR_BOTH, BindConnection, BoundConnection, CallbackSecurity, ChannelLimits, CreateSession,
-    DestroyClientId, DestroySession,
+    BIND_FORE_OR_BOTH, BindConnection, BoundConnection, ChannelLimits, CreateSession, DestroyClientId,
+    DestroySession,
 };
 use sharebench_nfs::v4::status::Nfs4Status;
 
@@ -126,15 +126,8 @@ fn a_reply_that_a_slot_cannot_keep_is_an_error() {
 fn limits_that_are_too_small_leave_the_sequence_of_a_client_as_it_is() {
     let server = Server::new();
     let client = Client::new(&server, "one");
-    let mut create = CreateSession {
-        client_id: client.id,
-        sequence: 2,
-        flags: 0,
-        fore_channel: limits(8),
-        back_channel: ChannelLimits { max_operations: 1, ..limits(1) },
-        callback_program: 1,
-        callback_security: CallbackSecurity::default(),
-    };
+    let back_channel = ChannelLimits { max_operations: 1, ..limits(1) };
+    let mut create = CreateSession::without_callbacks(client.id, 2, limits(8), back_channel);
     let call = |create: &CreateSession| {
         server.call(&client.peer, 1, |call| call.add(Operation::CreateSession, create).done()).status
     };

@@ -25,6 +25,7 @@ use sharebench_smb::nt1::session::{
 };
 use sharebench_smb::nt1::trans2::{Collected, put_request};
 use sharebench_smb::nt1::{Header, Message, command};
+use sharebench_smb::requester::anonymous_ntlm;
 use sharebench_smb::wire::create::{SHARE_ALL, disposition};
 use sharebench_smb::wire::frame::prefix;
 use sharebench_smb::wire::smb1::{NT_LM, put_negotiate};
@@ -55,15 +56,6 @@ impl Answered {
     fn words<W: Words>(&self) -> W {
         Message::split(&self.message).unwrap().get().unwrap()
     }
-}
-
-/// Anonymous login in plain NTLM: NEGOTIATE and AUTHENTICATE without a name (MS-NLMP 2.2.1).
-fn ntlm(kind: u8) -> Vec<u8> {
-    let mut message = [b"NTLMSSP\0", &[kind, 0, 0, 0][..]].concat();
-    message.resize(if kind == 1 { 32 } else { 64 }, 0);
-    let flags_at = if kind == 1 { 12 } else { 60 };
-    message[flags_at..flags_at + 4].copy_from_slice(&0x0008_8201u32.to_le_bytes());
-    message
 }
 
 /// Servers on a volume that never blocks, and on one that does.
@@ -107,7 +99,7 @@ impl Raw {
         let mut raw = Self::connect(addr);
         assert_eq!(raw.negotiate().status(), NtStatus::SUCCESS);
         for (kind, expected) in [(1, NtStatus::MORE_PROCESSING_REQUIRED), (3, NtStatus::SUCCESS)] {
-            let token = ntlm(kind);
+            let token = anonymous_ntlm(kind);
             let words = SessionSetupRequest {
                 andx: NO_ANDX,
                 max_buffer: u16::MAX,

@@ -1,7 +1,8 @@
 //! Clients that fill what the server keeps for them, or use a session that is not theirs.
 
+use sharebench_smb::requester::anonymous_ntlm;
 use sharebench_smb::wire::oplock::BATCH;
-use sharebench_smb::wire::session_setup::BINDING;
+use sharebench_smb::wire::session_setup::{BINDING, SessionSetupRequest};
 
 use super::*;
 
@@ -87,7 +88,8 @@ fn a_session_is_not_used_over_a_connection_that_it_does_not_have() {
     assert_eq!(thief.read(file, 0, 1), Err(NtStatus::USER_SESSION_DELETED));
     for (flags, expected) in [(0, NtStatus::USER_SESSION_DELETED), (BINDING, NtStatus::REQUEST_NOT_ACCEPTED)]
     {
-        let request = SessionSetupRequest { flags, token: ntlm(1), ..SessionSetupRequest::default() };
+        let request =
+            SessionSetupRequest { flags, token: anonymous_ntlm(1), ..SessionSetupRequest::default() };
         let (header, _) = thief.call(command::SESSION_SETUP, |body| request.encode(body));
         assert_eq!(NtStatus(header.status), expected);
     }

@@ -2,6 +2,7 @@
 
 use sharebench_smb::wire::file_ranges::SET_SPARSE;
 use sharebench_smb::wire::ioctl::IoctlRequest;
+use sharebench_smb::wire::negotiate::NegotiateRequest;
 
 use super::*;
 

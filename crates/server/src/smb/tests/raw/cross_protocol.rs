@@ -1,6 +1,6 @@
 //! Changes over the other protocols of a volume end what SMB clients cache.
 
-use sharebench_model::{DataOp, FileRef, MetaOp, MetaYield, OpenHow, Slot, Stability};
+use sharebench_model::{DataOp, FileRef, MetaOp, OpenHow, Slot, Stability};
 use sharebench_ncp::client::{self as ncp, Access, Client, Login, Path, TcpTransport};
 use sharebench_ncp::wire::name_space::space;
 use sharebench_nfs::NfsTarget;
@@ -37,10 +37,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 async fn open(session: &mut dyn Session, path: &str) -> FileRef {
-    match call(session, MetaOp::open(path, OpenHow::ReadWrite)).await.unwrap() {
-        MetaYield::Opened { file, .. } => file,
-        other => panic!("{other:?}"),
-    }
+    call(session, MetaOp::open(path, OpenHow::ReadWrite)).await.unwrap().into_opened().unwrap().0
 }
 
 async fn write(session: &mut dyn Session, path: &str) {

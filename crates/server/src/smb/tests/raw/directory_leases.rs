@@ -4,6 +4,7 @@ use sharebench_smb::wire::create::access;
 use sharebench_smb::wire::create_context::{CreateContext, name};
 use sharebench_smb::wire::info::rename;
 use sharebench_smb::wire::lease::{self, LEVEL, LeaseBreak, LeaseContext, PARENT_KEY_SET};
+use sharebench_smb::wire::negotiate::NegotiateRequest;
 use sharebench_smb::wire::oplock;
 
 use super::leases::{EVERYTHING, acknowledge, broken, leased, open_with_lease};

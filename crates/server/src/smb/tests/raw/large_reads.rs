@@ -1,5 +1,9 @@
 //! READ requests whose data are sent from where the volume stores them, alone and among other replies.
 
+use std::io::Write;
+
+use sharebench_smb::wire::frame::prefix;
+
 use super::*;
 
 const PIECE: u32 = 64 << 10;

@@ -1,6 +1,9 @@
 //! Leases, with two clients that differ in the keys of their leases.
 
+use std::io::Write;
+
 use sharebench_smb::wire::create_context::{CreateContext, contexts, name};
+use sharebench_smb::wire::frame::prefix;
 use sharebench_smb::wire::lease::{LEVEL, LeaseAcknowledgment, LeaseBreak, LeaseContext};
 use sharebench_smb::wire::oplock::OplockBreak;
 

@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// It ends when this is dropped.
+/// Keeps one processor busy until it is dropped.
+#[derive(Debug)]
 pub struct BusyLoop {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl BusyLoop {
+    /// Starts the loop on a thread.
     pub fn start() -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);
@@ -27,6 +29,7 @@ impl Drop for BusyLoop {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
+            // It panics nowhere.
             let _ = thread.join();
         }
     }
