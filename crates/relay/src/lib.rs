@@ -38,7 +38,7 @@ mod greeting;
 mod relay;
 
 pub use counters::RelayCounters;
-pub use distance::{Distance, DistanceError, FAR_OPTION};
+pub use distance::{Distance, DistanceError};
 pub use far::Far;
 pub use greeting::Greeting;
 pub use relay::Relay;

@@ -230,6 +230,8 @@ fn secret_for(url: &TargetUrl, login: &LoginFlags) -> Result<Secret, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use sharebench_model::{OptionValues, SCHEMES, url_options};
+
     use super::*;
 
     #[test]
@@ -243,5 +245,53 @@ mod tests {
         assert_eq!(baselines, [true, false, false]);
         let alone = targets(&["nfs://nas/x?sec=sys"]);
         assert!(!is_baseline(&alone[0], &alone));
+    }
+
+    /// The message about an option with this value; empty if the URL is accepted.
+    fn message(scheme: &str, option: &str, value: &str) -> String {
+        let parsed = match scheme {
+            "file" => TargetUrl::parse(&format!("file:///x?{option}={value}")),
+            _ => TargetUrl::parse(&format!("{scheme}://nas/x?{option}={value}")),
+        };
+        let url = parsed.unwrap();
+        let checked = match scheme {
+            "smb" => SmbTarget::from_url(url, Secret::default()).err().map(|error| error.to_string()),
+            "nfs" => NfsTarget::from_url(url).err().map(|error| error.to_string()),
+            "ncp" => NcpTarget::from_url(url, Secret::default()).err().map(|error| error.to_string()),
+            _ => local_target(url).err().map(|error| error.to_string()),
+        };
+        checked.unwrap_or_default()
+    }
+
+    #[test]
+    fn adapters_take_every_declared_option_with_exactly_its_values() {
+        for (scheme, option) in
+            SCHEMES.into_iter().flat_map(|scheme| url_options(scheme).map(move |o| (scheme, o)))
+        {
+            let (name, message) = (option.name, |value: &str| message(scheme, option.name, value));
+            let is_rejected = |value: &str| message(value).contains(&format!("{name}={value}"));
+            let wrong = match option.values {
+                OptionValues::Choices(words) => {
+                    let accepted = |word: &&str| !message(word).contains("choices are");
+                    assert!(words.iter().all(accepted), "{scheme} {name}=");
+                    "no-word".to_owned()
+                }
+                OptionValues::Number { least, most } => {
+                    for number in [least, most] {
+                        assert!(
+                            !message(&number.to_string()).contains("is not a number"),
+                            "{scheme} {name}={number}"
+                        );
+                    }
+                    (u64::from(most) + 1).to_string()
+                }
+                OptionValues::Distance => "no-distance".to_owned(),
+                OptionValues::Text(_) => "text".to_owned(),
+            };
+            assert!(!message(&wrong).contains("unknown option"), "{scheme} {name}=");
+            let is_checked_here = !matches!(option.values, OptionValues::Text(_) | OptionValues::Distance);
+            assert!(!is_checked_here || is_rejected(&wrong), "{scheme} {name}={wrong}");
+        }
+        assert!(message("smb", "vers", "3").contains("unknown option vers="));
     }
 }
