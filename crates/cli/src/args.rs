@@ -1,7 +1,7 @@
 //! The commands of the program.
 
 use clap::{Args, Parser, Subcommand};
-use sharebench_model::url_options;
+use sharebench_model::{SCHEMES, url_options};
 
 use crate::commands::clean::{CLEAN_HELP, CleanArgs};
 use crate::commands::compare::{COMPARE_HELP, CompareArgs};
@@ -27,35 +27,31 @@ use crate::commands::sweep::{SWEEP_HELP, SweepArgs};
 use crate::exit::TABLE;
 use crate::flags::plan_file::RunArgs;
 
-/// The help of targets, with the examples of the options of each protocol.
-fn targets() -> String {
-    let options = |scheme| {
-        let examples =
-            url_options(scheme).filter_map(|option| Some(format!("{}={}", option.name, option.example?)));
-        format!("?{}", examples.collect::<Vec<_>>().join("&"))
-    };
-    format!(
-        "Targets:
+const TARGETS: &str = "Targets:
   /path or file:///path                   local directory or mounted share
       on Windows also C:\\dir, and file://server/share by the client of Windows
   smb://user@host[:port]/share/dir        SMB 2.0.2 to 3.1.1, without a mount; SMB1 with dialect=nt1
-      {}
+      ?<smb>
       also //server/share, \\\\server\\share, cifs://, DOMAIN\\user@ and DOMAIN;user@
   nfs://host[:port]/export/dir            NFS 3, 4.0, 4.1 and 4.2, without a mount
-      {}
+      ?<nfs>
       also server:/export
   ncp://user@host[:port]/VOLUME/dir       NetWare Core Protocol, without a mount
-      {}
+      ?<ncp>
 
 NAME=TARGET names a target: fast=smb://alice@nas/share; ./a=b is a path.
 Every target over a protocol on TCP also has ?far=20ms,100Mbit: a simulated distance, as --far. --connections sets the
 connections of each session: channels= (SMB), nconnect= (NFS), connections= (NCP).
 Passwords come from SHAREBENCH_PASSWORD, --password-file, ~/.netrc or a prompt.
-",
-        options("smb"),
-        options("nfs"),
-        options("ncp")
-    )
+";
+
+/// The help of targets, with the examples of the options of each protocol.
+fn targets() -> String {
+    SCHEMES.into_iter().fold(TARGETS.to_owned(), |help, scheme| {
+        let examples =
+            url_options(scheme).filter_map(|option| Some(format!("{}={}", option.name, option.example?)));
+        help.replace(&format!("<{scheme}>"), &examples.collect::<Vec<_>>().join("&"))
+    })
 }
 
 /// Measure the performance of file shares, find its causes, and compare shares.

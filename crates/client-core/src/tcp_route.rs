@@ -11,7 +11,8 @@ use tokio::net::TcpStream;
 /// The options of a URL that every protocol over TCP has, and the connections that they describe.
 #[derive(Debug, Clone, Default)]
 pub struct TcpRoute {
-    far: Far,
+    /// The simulated distance.
+    pub far: Far,
 }
 
 impl TcpRoute {
@@ -24,14 +25,9 @@ impl TcpRoute {
         Ok(Self { far })
     }
 
-    /// True if a distance is simulated.
-    pub fn is_simulated(&self) -> bool {
-        self.far.is_simulated()
-    }
-
-    /// File descriptors for each connection in addition to its own.
-    pub fn descriptors(&self) -> u32 {
-        self.far.descriptors()
+    /// The first option that datagrams do not have, and the reason; none if all of them have their defaults.
+    pub fn without_datagrams(&self) -> Option<(&'static str, &'static str)> {
+        self.far.is_simulated().then_some(("far", "its relay forwards no datagrams"))
     }
 
     /// Adds the facts that state the options.

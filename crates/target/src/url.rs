@@ -113,10 +113,7 @@ impl TargetUrl {
         self.options.remove(key)
     }
 
-    /// Removes an option that must be one of its declared words, and returns it.
-    ///
-    /// # Errors
-    /// Names the option, its value and the words.
+    /// Removes an option that must be one of its declared words, and returns it. An error names the words.
     pub fn take_choice(&mut self, key: &str) -> Result<Option<&'static str>, UrlError> {
         let (Some(text), Some(values)) = (self.take(key), self.values(key)) else { return Ok(None) };
         let words = if let OptionValues::Choices(words) = values { words } else { &[] };
@@ -125,18 +122,12 @@ impl TargetUrl {
         word.map(Some).ok_or_else(error)
     }
 
-    /// Removes an option with the words `on` and `off`; true for `on`.
-    ///
-    /// # Errors
-    /// As [`Self::take_choice`].
+    /// Removes an option with the words `on` and `off`; true for `on`. An error names them.
     pub fn take_switch(&mut self, key: &str) -> Result<Option<bool>, UrlError> {
         Ok(self.take_choice(key)?.map(|word| word == "on"))
     }
 
-    /// Removes an option that must be a number within its declared range, and returns it.
-    ///
-    /// # Errors
-    /// Names the option, its value and the range.
+    /// Removes an option that must be a number within its declared range, and returns it. An error names the range.
     pub fn take_number<T: TryFrom<u32>>(&mut self, key: &str) -> Result<Option<T>, UrlError> {
         let range = match self.values(key) {
             Some(OptionValues::Number { least, most }) => least..=most,
@@ -146,9 +137,6 @@ impl TargetUrl {
     }
 
     /// Removes an option that must be a number within a range that depends on other options, and returns it.
-    ///
-    /// # Errors
-    /// Names the option, its value and the range.
     pub fn take_number_within<T: TryFrom<u32>>(
         &mut self,
         key: &str,

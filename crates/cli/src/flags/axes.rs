@@ -10,60 +10,53 @@ use sharebench_target::TargetUrl;
 use super::{heading, security};
 use crate::exit::Failure;
 
-/// The values of the axes that are given.
+/// The axes that are given, with their values.
 #[derive(Debug, Clone, Default)]
-pub struct AxisFlags(Vec<AxisValues>);
-
-#[derive(Debug, Clone)]
-struct AxisValues {
-    axis: &'static Axis,
-    values: Vec<String>,
-}
+pub struct AxisFlags(Vec<(&'static Axis, Vec<String>)>);
 
 impl AxisFlags {
     /// All targets with all values of each axis, with the values of a target next to each other.
     pub fn apply(&self, targets: &[TypedTarget]) -> Result<Vec<TypedTarget>, Failure> {
         // Levels first, so that the values of the other axes are next to each other at each level.
-        let (levels, others): (Vec<_>, Vec<_>) = self.0.iter().partition(|given| given.axis.has_levels);
-        levels.into_iter().chain(others).try_fold(targets.to_vec(), |targets, given| given.apply(&targets))
+        let (levels, others): (Vec<_>, Vec<_>) = self.0.iter().partition(|(axis, _)| axis.has_levels);
+        let mut given = levels.into_iter().chain(others);
+        given.try_fold(targets.to_vec(), |targets, (axis, values)| with_values(axis, values, &targets))
     }
 }
 
-impl AxisValues {
-    fn apply(&self, targets: &[TypedTarget]) -> Result<Vec<TypedTarget>, Failure> {
-        let Self { axis: Axis { flag, other_targets, .. }, values } = self;
-        let repeated = values.iter().enumerate().find(|(index, value)| values[..*index].contains(value));
-        if let Some((_, value)) = repeated {
-            return Err(Failure::usage(format!("--{flag}: {value} is listed twice")));
-        }
-        let mut found = Vec::new();
-        let mut unused: Vec<&String> = values.iter().collect();
-        for target in targets {
-            let url = &target.url;
-            let parsed = TargetUrl::parse(url)?;
-            let before = found.len();
-            for value in values {
-                let Some(options) = options(self.axis, &parsed, value) else { continue };
-                let names = options.split('&').filter_map(|option| Some(option.split_once('=')?.0));
-                if let Some(name) = names.into_iter().find(|name| parsed.options.contains_key(*name)) {
-                    return Err(Failure::usage(format!(
-                        "--{flag} with '{url}': the URL has {name}= already"
-                    )));
-                }
-                unused.retain(|unused| *unused != value);
-                // The text of the URL keeps what was typed, such as percent-encoded names. A default is written too,
-                // because the axis has to show it.
-                let separator = if url.contains('?') { '&' } else { '?' };
-                found.push(target.with_url(format!("{url}{separator}{options}")));
+fn with_values(axis: &Axis, values: &[String], targets: &[TypedTarget]) -> Result<Vec<TypedTarget>, Failure> {
+    let flag = axis.flag;
+    let usage = |problem: String| Err(Failure::usage(format!("--{flag}{problem}")));
+    if let Some((_, value)) =
+        values.iter().enumerate().find(|(index, value)| values[..*index].contains(value))
+    {
+        return usage(format!(": {value} is listed twice"));
+    }
+    let mut found = Vec::new();
+    let mut unused: Vec<&String> = values.iter().collect();
+    for target in targets {
+        let url = &target.url;
+        let parsed = TargetUrl::parse(url)?;
+        let before = found.len();
+        for value in values {
+            let Some(options) = options(axis, &parsed, value) else { continue };
+            let mut names = options.split('&').filter_map(|option| Some(option.split_once('=')?.0));
+            if let Some(name) = names.find(|name| parsed.options.contains_key(*name)) {
+                return usage(format!(" with '{url}': the URL has {name}= already"));
             }
-            if found.len() == before {
-                return Err(Failure::usage(format!("--{flag} with '{url}': {other_targets}")));
-            }
+            unused.retain(|unused| *unused != value);
+            // The text of the URL keeps what was typed, such as percent-encoded names. A default is written too, because
+            // the axis has to show it.
+            let separator = if url.contains('?') { '&' } else { '?' };
+            found.push(target.with_url(format!("{url}{separator}{options}")));
         }
-        match unused.first() {
-            Some(value) => Err(Failure::usage(format!("--{flag} {value}: no target has this level"))),
-            None => Ok(found),
+        if found.len() == before {
+            return usage(format!(" with '{url}': {}", axis.other_targets));
         }
+    }
+    match unused.first() {
+        Some(value) => usage(format!(" {value}: no target has this level")),
+        None => Ok(found),
     }
 }
 
@@ -121,8 +114,7 @@ impl clap::Args for AxisFlags {
 impl clap::FromArgMatches for AxisFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let given = |axis: &'static Axis| {
-            let values = matches.get_many::<Vec<String>>(axis.flag)?.flatten().cloned().collect();
-            Some(AxisValues { axis, values })
+            Some((axis, matches.get_many::<Vec<String>>(axis.flag)?.flatten().cloned().collect()))
         };
         Ok(Self(AXES.into_iter().filter_map(given).collect()))
     }

@@ -59,11 +59,11 @@ pub struct Axis {
     pub needs: Option<(&'static str, &'static [&'static str])>,
 }
 
-impl UrlOption {
-    pub(super) const fn new(name: &'static str, values: OptionValues) -> Self {
-        Self { name, values, example: None, fact: None, unstated: None, axis: None }
-    }
+pub(super) const fn option(name: &'static str, values: OptionValues) -> UrlOption {
+    UrlOption { name, values, example: None, fact: None, unstated: None, axis: None }
+}
 
+impl UrlOption {
     pub(super) const fn example(self, value: &'static str) -> Self {
         Self { example: Some(value), ..self }
     }

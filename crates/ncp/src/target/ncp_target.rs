@@ -63,7 +63,7 @@ impl Target for NcpTarget {
     }
 
     fn descriptors(&self) -> u32 {
-        self.shared_queue_depth() * (1 + self.options.tcp.descriptors())
+        self.shared_queue_depth() * (1 + self.options.tcp.far.descriptors())
     }
 
     fn final_facts(&self) -> TargetFacts {

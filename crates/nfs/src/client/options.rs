@@ -169,7 +169,7 @@ impl NfsOptions {
         let groups = groups(&mut url)?;
         let reserved_port = url.take_number("resvport")? == Some(1);
         let tcp = TcpRoute::take(&mut url)?;
-        if reserved_port && tcp.is_simulated() {
+        if reserved_port && tcp.far.is_simulated() {
             return Err(url.error("resvport=1: the relay of far= connects from any port; use one of the two"));
         }
         url.refuse_leftovers()?;
@@ -182,10 +182,12 @@ impl NfsOptions {
                 ),
                 (tls.is_some(), "xprtsec=none: there is no TLS of datagrams here"),
                 (connections > 1, "nconnect=1: there are no connections"),
-                (tcp.is_simulated(), "no far=: its relay forwards TCP"),
             ];
             if let Some((_, needs)) = wrong.into_iter().find(|(is_wrong, _)| *is_wrong) {
                 return Err(url.error(format!("proto=udp needs {needs}")));
+            }
+            if let Some((option, reason)) = tcp.without_datagrams() {
+                return Err(url.error(format!("proto=udp needs no {option}=: {reason}")));
             }
         }
         Ok(Self {

@@ -118,7 +118,7 @@ impl Target for NfsTarget {
     }
 
     fn descriptors(&self) -> u32 {
-        self.options.connections * (1 + self.options.route.tcp.descriptors())
+        self.options.connections * (1 + self.options.route.tcp.far.descriptors())
     }
 
     fn final_facts(&self) -> TargetFacts {

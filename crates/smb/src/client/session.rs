@@ -268,7 +268,7 @@ impl Connection for SmbState {
     }
 
     fn tcp(&self) -> Option<TcpReading> {
-        (!self.tcp.is_simulated()).then(|| self.channels.tcp()).flatten()
+        (!self.tcp.far.is_simulated()).then(|| self.channels.tcp()).flatten()
     }
 
     fn socket(&self) -> Option<&TcpStream> {

@@ -153,7 +153,7 @@ impl Target for SmbTarget {
     }
 
     fn descriptors(&self) -> u32 {
-        self.options.channels * (1 + self.options.tcp.descriptors())
+        self.options.channels * (1 + self.options.tcp.far.descriptors())
     }
 
     fn final_facts(&self) -> TargetFacts {

@@ -188,13 +188,14 @@ fn transport(url: &mut TargetUrl) -> Result<TransportKind, UrlError> {
     Ok(kind.unwrap_or(TransportKind::Tcp))
 }
 
-/// The simulated distance, which only TCP has: the relay forwards no datagrams.
 fn tcp(url: &mut TargetUrl, transport: TransportKind) -> Result<TcpRoute, UrlError> {
     let tcp = TcpRoute::take(url)?;
-    if tcp.is_simulated() && transport != TransportKind::Tcp {
-        return Err(url.error("far= requires transport=tcp; its relay forwards no datagrams"));
+    match tcp.without_datagrams() {
+        Some((option, reason)) if transport != TransportKind::Tcp => {
+            Err(url.error(format!("{option}= requires transport=tcp; {reason}")))
+        }
+        _ => Ok(tcp),
     }
-    Ok(tcp)
 }
 
 fn profile(url: &mut TargetUrl, transport: TransportKind) -> Result<Option<&'static Profile>, UrlError> {

@@ -227,7 +227,7 @@ impl Readings for Nt1Session {
     }
 
     fn tcp(&self) -> Option<TcpReading> {
-        (!self.tcp.is_simulated()).then(|| self.connection.tcp()).flatten()
+        (!self.tcp.far.is_simulated()).then(|| self.connection.tcp()).flatten()
     }
 }
 
