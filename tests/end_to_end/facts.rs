@@ -19,7 +19,7 @@ use sharebench_target::{Secret, SessionSpec, Target, call};
 use crate::adapters::{block_on, url};
 
 /// Crates whose sources state facts.
-const CLIENTS: [&str; 7] = ["engine", "local", "ncp", "nfs", "relay", "smb", "target"];
+const CLIENTS: [&str; 8] = ["client-core", "engine", "local", "ncp", "nfs", "relay", "smb", "target"];
 
 fn volume() -> Arc<dyn Volume> {
     Arc::new(MemoryVolume::new(64 << 20))

@@ -13,16 +13,16 @@ const ALLOWED: [(&str, &[&str]); 26] = [
     ("local", &["model", "target", "client-core"]),
     // Simulated distance, which clients dial through.
     ("relay", &["model"]),
-    // What the SMB and NFS clients share.
-    ("client-core", &["model", "target"]),
+    // What clients share: connections over TCP, and the session of many requests in flight.
+    ("client-core", &["model", "target", "relay"]),
     // Kerberos; passwords are `Secret`s of `target`.
     ("gss", &["model", "target"]),
     // TLS of NFS connections, for client and server.
     ("tls", &[]),
-    ("smb", &["model", "target", "relay", "client-core", "gss"]),
-    ("nfs", &["model", "target", "relay", "client-core", "gss", "tls"]),
+    ("smb", &["model", "target", "client-core", "gss"]),
+    ("nfs", &["model", "target", "client-core", "gss", "tls"]),
     // Only its module `target` uses them.
-    ("ncp", &["model", "target", "relay", "client-core"]),
+    ("ncp", &["model", "target", "client-core"]),
     // `cluster` defines the messages between ranks; `mpi` transports them.
     ("cluster", &["stats"]),
     ("mpi", &["cluster"]),

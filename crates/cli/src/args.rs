@@ -1,6 +1,7 @@
 //! The commands of the program.
 
 use clap::{Args, Parser, Subcommand};
+use sharebench_model::{SCHEMES, url_options};
 
 use crate::commands::clean::{CLEAN_HELP, CleanArgs};
 use crate::commands::compare::{COMPARE_HELP, CompareArgs};
@@ -30,13 +31,13 @@ const TARGETS: &str = "Targets:
   /path or file:///path                   local directory or mounted share
       on Windows also C:\\dir, and file://server/share by the client of Windows
   smb://user@host[:port]/share/dir        SMB 2.0.2 to 3.1.1, without a mount; SMB1 with dialect=nt1
-      ?dialect=3.1.1&sign=required&encrypt=required&domain=...&channels=4&lease=rwh&durable=on
+      ?<smb>
       also //server/share, \\\\server\\share, cifs://, DOMAIN\\user@ and DOMAIN;user@
   nfs://host[:port]/export/dir            NFS 3, 4.0, 4.1 and 4.2, without a mount
-      ?vers=3|4.0|4.1|4.2|auto&proto=udp&nconnect=1..16&compound=on&mountport=...&uid=...&gid=...
+      ?<nfs>
       also server:/export
   ncp://user@host[:port]/VOLUME/dir       NetWare Core Protocol, without a mount
-      ?transport=tcp|udp|ipx&sign=0..3&buffer=61440&split=on&burst=on&window=61440&connections=...
+      ?<ncp>
 
 NAME=TARGET names a target: fast=smb://alice@nas/share; ./a=b is a path.
 Every target over a protocol on TCP also has ?far=20ms,100Mbit: a simulated distance, as --far. --connections sets the
@@ -44,9 +45,18 @@ connections of each session: channels= (SMB), nconnect= (NFS), connections= (NCP
 Passwords come from SHAREBENCH_PASSWORD, --password-file, ~/.netrc or a prompt.
 ";
 
+/// The help of targets, with the examples of the options of each protocol.
+fn targets() -> String {
+    SCHEMES.into_iter().fold(TARGETS.to_owned(), |help, scheme| {
+        let examples =
+            url_options(scheme).filter_map(|option| Some(format!("{}={}", option.name, option.example?)));
+        help.replace(&format!("<{scheme}>"), &examples.collect::<Vec<_>>().join("&"))
+    })
+}
+
 /// Measure the performance of file shares, find its causes, and compare shares.
 #[derive(Debug, Parser)]
-#[command(name = "sharebench", version, max_term_width = 120, after_help = TABLE, after_long_help = format!("{TARGETS}\n{TABLE}"))]
+#[command(name = "sharebench", version, max_term_width = 120, after_help = TABLE, after_long_help = format!("{}\n{TABLE}", targets()))]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,

@@ -45,6 +45,7 @@ mod slot_payloads;
 mod socket_option;
 pub mod submit_error;
 mod tcp_info;
+mod tcp_route;
 
 pub use arrivals::{Arrivals, ArrivingStream};
 pub use calls_in_flight::{AwaitedReplies, CallsInFlight};
@@ -57,6 +58,7 @@ pub use request_table::{RequestTable, TrackedRequest};
 pub use send_queue::{GatherBuffer, SendQueue, SlotBytes};
 pub use slot_payloads::{SlotPayload, SlotPayloads, TransferLimit};
 pub use tcp_info::tcp_reading;
+pub use tcp_route::TcpRoute;
 
 /// READ replies of at least this many bytes are received straight into their slot; smaller ones share a burst.
 pub const MIN_DIRECT_BYTES: u32 = 16 << 10;

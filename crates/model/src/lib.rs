@@ -41,6 +41,7 @@ mod tcp;
 mod timeline;
 mod traffic;
 pub mod units;
+mod url_option;
 mod url_secrets;
 
 pub use cache_right::CacheRight;
@@ -84,4 +85,5 @@ pub use sweep::{
 pub use tcp::{TcpCounts, TcpReading};
 pub use timeline::{Outage, Timeline};
 pub use traffic::{IoBytes, WireCount};
+pub use url_option::{AXES, Axis, OptionValues, SCHEMES, UrlOption, url_options};
 pub use url_secrets::without_secrets;

@@ -6,9 +6,6 @@ use std::time::Duration;
 
 use sharebench_model::units::{BitRate, parse_duration};
 
-/// The option of a target's URL that states its simulated distance.
-pub const FAR_OPTION: &str = "far";
-
 /// The longest round trip: a connection by two geostationary satellites takes a tenth of it.
 const MAX_ROUND_TRIP: Duration = Duration::from_secs(10);
 /// The lowest rate: that of a modem. A lower one would hold a single request longer than a run waits.

@@ -38,7 +38,7 @@ mod relay;
 mod simulated_distance;
 
 pub use counters::RelayCounters;
-pub use distance::{Distance, DistanceError, FAR_OPTION};
+pub use distance::{Distance, DistanceError};
 pub use greeting::Greeting;
 pub use relay::Relay;
 pub use simulated_distance::SimulatedDistance;

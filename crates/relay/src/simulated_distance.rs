@@ -28,7 +28,7 @@ struct Relays {
 }
 
 impl SimulatedDistance {
-    /// Reads the value of the option [`FAR_OPTION`](crate::FAR_OPTION); none connects directly, and so does `0`.
+    /// Reads the value of the option `far=` of a URL; none connects directly, and so does `0`.
     ///
     /// # Errors
     /// The text is no distance.

@@ -1,12 +1,11 @@
 //! Target URLs: `/path`, `file:///path`, `smb://user@host:port/share/dir?key=value`, `nfs://host/export`.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Display};
+use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use sharebench_model::without_secrets;
+use sharebench_model::{OptionValues, url_options, without_secrets};
 
 /// Why a text is not a target URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -102,38 +101,61 @@ impl TargetUrl {
         if cfg!(windows) { windows_path(&self.path).into() } else { PathBuf::from(&self.path) }
     }
 
-    /// Removes an option and returns its value. Adapters take the options that they know, then call
-    /// [`Self::refuse_leftovers`].
+    /// The declared values of an option.
+    fn values(&self, key: &str) -> Option<OptionValues> {
+        url_options(&self.scheme).find(|option| option.name == key).map(|option| option.values)
+    }
+
+    /// Removes an option and returns its value. Adapters take the options that the table of the protocol declares
+    /// ([`url_options`]), then call [`Self::refuse_leftovers`].
     pub fn take(&mut self, key: &str) -> Option<String> {
+        debug_assert!(self.values(key).is_some(), "the table of {} declares {key}=", self.scheme);
         self.options.remove(key)
     }
 
-    /// Removes an option that must be a number within a range, and returns it.
-    ///
-    /// # Errors
-    /// Names the option, its value and the range.
-    pub fn take_number<T: FromStr + PartialOrd + Display>(
-        &mut self,
-        key: &str,
-        range: RangeInclusive<T>,
-    ) -> Result<Option<T>, UrlError> {
-        let Some(text) = self.take(key) else { return Ok(None) };
-        match text.parse() {
-            Ok(number) if range.contains(&number) => Ok(Some(number)),
-            _ => Err(self.error(format!(
-                "{key}={text} is not a number from {} to {}",
-                range.start(),
-                range.end()
-            ))),
-        }
+    /// Removes an option that must be one of its declared words, and returns it. An error names the words.
+    pub fn take_choice(&mut self, key: &str) -> Result<Option<&'static str>, UrlError> {
+        let (Some(text), Some(values)) = (self.take(key), self.values(key)) else { return Ok(None) };
+        let words = if let OptionValues::Choices(words) = values { words } else { &[] };
+        let word = words.iter().find(|word| **word == text).copied();
+        let error = || self.error(format!("{key}={text}: the choices are {values}"));
+        word.map(Some).ok_or_else(error)
     }
 
-    /// An error that names the first option that the adapter did not take.
-    pub fn refuse_leftovers(&self, known: &str) -> Result<(), UrlError> {
-        match self.options.keys().next() {
-            None => Ok(()),
-            Some(key) => Err(self.error(format!("unknown option {key}=; {} knows {known}", self.scheme))),
-        }
+    /// Removes an option with the words `on` and `off`; true for `on`. An error names them.
+    pub fn take_switch(&mut self, key: &str) -> Result<Option<bool>, UrlError> {
+        Ok(self.take_choice(key)?.map(|word| word == "on"))
+    }
+
+    /// Removes an option that must be a number within its declared range, and returns it. An error names the range.
+    pub fn take_number<T: TryFrom<u32>>(&mut self, key: &str) -> Result<Option<T>, UrlError> {
+        let range = match self.values(key) {
+            Some(OptionValues::Number { least, most }) => least..=most,
+            _ => 0..=u32::MAX,
+        };
+        self.take_number_within(key, range)
+    }
+
+    /// Removes an option that must be a number within a range that depends on other options, and returns it.
+    pub fn take_number_within<T: TryFrom<u32>>(
+        &mut self,
+        key: &str,
+        range: RangeInclusive<u32>,
+    ) -> Result<Option<T>, UrlError> {
+        let Some(text) = self.take(key) else { return Ok(None) };
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        let number = number.and_then(|number| T::try_from(number).ok());
+        let (least, most) = range.into_inner();
+        let error = || self.error(format!("{key}={text} is not a number from {least} to {most}"));
+        number.map(Some).ok_or_else(error)
+    }
+
+    /// An error that names the first option that the adapter did not take, and those that the protocol has.
+    pub fn refuse_leftovers(&self) -> Result<(), UrlError> {
+        let Some(key) = self.options.keys().next() else { return Ok(()) };
+        let known: Vec<&str> = url_options(&self.scheme).map(|option| option.name).collect();
+        let scheme = &self.scheme;
+        Err(self.error(format!("unknown option {key}=; {scheme} knows {}", known.join(", "))))
     }
 
     /// An error about this URL.

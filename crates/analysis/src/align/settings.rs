@@ -2,12 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sharebench_model::{Fact, FactClass, IDENTITY_MOUNT_OPTIONS};
+use sharebench_model::{Fact, FactClass, IDENTITY_MOUNT_OPTIONS, SCHEMES, url_options};
 
 use crate::types::{Access, SettingChange, System};
-
-/// Settings of a direct target that does not state them.
-const UNSTATED: [(Fact, &str); 2] = [(Fact::SimulatedDistance, "none"), (Fact::Connections, "1")];
 
 /// Words of prose between a setting and its value.
 const FILLING: [&str; 10] =
@@ -75,7 +72,8 @@ pub(crate) fn changes(a: &System, b: &System) -> Vec<SettingChange> {
     let mut b = settings(b);
     // A direct target without the option was measured without a simulated distance and with one connection, which is no
     // unknown.
-    for (fact, unstated) in UNSTATED {
+    let declared = SCHEMES.into_iter().flat_map(url_options);
+    for (fact, unstated) in declared.filter_map(|option| Some((option.fact?, option.unstated?))) {
         let name = fact.words();
         if a.contains_key(name) != b.contains_key(name) {
             for (settings, access) in [&mut a, &mut b].into_iter().zip(access) {

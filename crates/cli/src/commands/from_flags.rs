@@ -18,8 +18,7 @@ pub fn flat<T: Copy>(list: Option<&[Values<T>]>) -> Option<Vec<T>> {
 /// The keys that `sweep`, `depth` and `load` set in the same way.
 pub fn base(title: &str, targets: &[TypedTarget], flags: &PlanFlags) -> Result<Plan, Failure> {
     reject_one_name_twice(targets)?;
-    let targets = flags.far.apply(&flags.security.apply(targets)?)?;
-    let targets = flags.leases.apply(&flags.compound.apply(&flags.connections.apply(&targets)?)?)?;
+    let targets = flags.axes.apply(targets)?;
     Ok(Plan {
         title: Some(flags.title.clone().unwrap_or_else(|| title.to_owned())),
         seed: Some(flags.seed.unwrap_or_else(new_seed)),

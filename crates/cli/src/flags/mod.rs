@@ -1,14 +1,11 @@
 //! The groups of options that several commands share. A command includes only the groups that it honours.
 
+pub mod axes;
 pub mod cache_probes;
 pub mod cell_repetition;
-pub mod compound;
-pub mod connections;
 pub mod dashboard;
-pub mod far;
 pub mod format;
 pub mod gate_output;
-pub mod leases;
 pub mod login;
 pub mod monitoring;
 pub mod output;
@@ -20,7 +17,6 @@ pub mod policies;
 pub mod ranks;
 pub mod run_flags;
 pub mod security;
-pub mod target_axis;
 pub mod work_dir;
 
 /// Titles of the groups of options in help texts.

@@ -6,12 +6,8 @@ use clap::Args;
 use sharebench_model::units::{BitRate, parse_duration};
 use sharebench_plan::Verify;
 
-use super::compound::CompoundFlags;
-use super::connections::ConnectionFlags;
-use super::far::FarFlags;
+use super::axes::AxisFlags;
 use super::heading;
-use super::leases::LeaseFlags;
-use super::security::SecurityFlags;
 
 /// Keys of every plan. An option that is not given leaves the default of the plan.
 #[derive(Debug, Args, Default)]
@@ -33,15 +29,7 @@ pub struct PlanFlags {
     #[arg(long, value_name = "RATE", help_heading = heading::TARGETS)]
     pub link: Option<BitRate>,
     #[command(flatten)]
-    pub far: FarFlags,
-    #[command(flatten)]
-    pub security: SecurityFlags,
-    #[command(flatten)]
-    pub connections: ConnectionFlags,
-    #[command(flatten)]
-    pub compound: CompoundFlags,
-    #[command(flatten)]
-    pub leases: LeaseFlags,
+    pub axes: AxisFlags,
     /// Title of the run.
     #[arg(long, value_name = "TEXT", help_heading = heading::OUTPUT)]
     pub title: Option<String>,

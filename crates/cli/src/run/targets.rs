@@ -230,6 +230,8 @@ fn secret_for(url: &TargetUrl, login: &LoginFlags) -> Result<Secret, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use sharebench_model::{OptionValues, url_options};
+
     use super::*;
 
     #[test]
@@ -243,5 +245,47 @@ mod tests {
         assert_eq!(baselines, [true, false, false]);
         let alone = targets(&["nfs://nas/x?sec=sys"]);
         assert!(!is_baseline(&alone[0], &alone));
+    }
+
+    /// The message about a URL; empty if it is accepted.
+    fn message(text: &str) -> String {
+        let url = TargetUrl::parse(text).unwrap();
+        let checked = match url.scheme.as_str() {
+            "smb" => SmbTarget::from_url(url, Secret::default()).map(drop),
+            "nfs" => NfsTarget::from_url(url).map(drop),
+            "ncp" => NcpTarget::from_url(url, Secret::default()).map(drop),
+            _ => return local_target(url).map_or_else(|error| error.to_string(), |_| String::new()),
+        };
+        checked.map_or_else(|error| error.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn adapters_take_every_declared_option_with_exactly_its_values() {
+        for (base, option) in
+            [("file:///x", "file"), ("smb://nas/x", "smb"), ("nfs://nas/x", "nfs"), ("ncp://nas/x", "ncp")]
+                .into_iter()
+                .flat_map(|(base, scheme)| url_options(scheme).map(move |option| (base, option)))
+        {
+            let (right, wrong) = match option.values {
+                OptionValues::Choices(words) => (words.join(" "), "no-word".to_owned()),
+                OptionValues::Number { least, most } => {
+                    (format!("{least} {most}"), (u64::from(most) + 1).to_string())
+                }
+                OptionValues::Distance => ("20ms,100Mbit".to_owned(), "no-distance".to_owned()),
+                OptionValues::Text(_) => (String::new(), String::new()),
+            };
+            for value in right.split_whitespace() {
+                let (given, message) =
+                    (format!("{}={value}", option.name), message(&format!("{base}?{}={value}", option.name)));
+                assert!(
+                    !message.contains(&format!("{given}:")) && !message.contains(&format!("{given} is not")),
+                    "{message}"
+                );
+            }
+            let message = message(&format!("{base}?{}={wrong}", option.name));
+            assert!(!message.contains("unknown option"), "{message}");
+            assert_eq!(message.is_empty(), wrong.is_empty(), "{base}?{}={wrong}: {message}", option.name);
+        }
+        assert!(message("smb://nas/x?vers=3").contains("unknown option vers="));
     }
 }

@@ -111,7 +111,7 @@ impl LocalTarget {
             Some("uring") => Engine::Uring,
             Some(other) => return Err(url.error(format!("engine={other}: use auto, psync or uring"))),
         };
-        url.refuse_leftovers("direct= and engine=")?;
+        url.refuse_leftovers()?;
         Ok(Self::new(url.path).with_engine(engine).with_direct(direct))
     }
 

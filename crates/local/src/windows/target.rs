@@ -45,7 +45,7 @@ impl LocalTarget {
     /// Another scheme, an unknown option, or a value that the option does not have.
     pub fn from_url(mut url: TargetUrl) -> Result<Self, UrlError> {
         let direct = take_direct(&mut url)?;
-        url.refuse_leftovers("direct=")?;
+        url.refuse_leftovers()?;
         Ok(Self::new(url.local_path()).with_direct(direct))
     }
 

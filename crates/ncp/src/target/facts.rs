@@ -63,7 +63,7 @@ pub(crate) fn negotiated(
         add(Fact::Frame, ether.framing.name());
         add(Fact::Interface, &ether.interface);
     }
-    options.far.add_fact(&mut facts);
+    options.tcp.add_facts(&mut facts);
     facts
 }
 

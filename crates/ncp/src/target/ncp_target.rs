@@ -18,20 +18,7 @@ const MAX_SPLIT: u32 = 16 << 20;
 
 /// A directory of a volume: `ncp://user@host[:port]/VOLUME/dir?option=value`.
 ///
-/// The port defaults to 524, the user to GUEST. Options: `transport=` tcp (default), udp, ipx (in UDP), or ether,
-/// where the host is the name of the server, and `iface=`, `frame=` (ii, raw, 802.2 or snap) and `network=` select
-/// the segment; `profile=` a requester, as a set of the following options; `sign=0..3` level of packet signatures
-/// (default 1: if the server requires them); `checksum=0..3` level of IPX checksums (default 0); `buffer=` proposed
-/// data bytes per request, 512 to 61440 (default; over UDP 32768, on IPX and with bursts 1024); `lip=off` disables
-/// probing of the path; `split=on` splits records above the buffer into several requests, which are otherwise
-/// rejected; `burst=on`, on datagrams, transfers what exceeds one packet in packet bursts of `window=` data bytes
-/// (default 61440), in packets of `packet=` bytes (default 1500), with a pause of `gap=` between them (default none),
-/// both of which adapt to loss as `auto`;
-/// `retry=` first retransmission pause (default 600ms); `cache=` cache buffers per file (default off); `commit=on`
-/// commits on close; `names=` auto (default: what the volume reports), long (or os2), or dos, where all names are 8.3
-/// and those of sharebench are converted; `connections=` connections per session, each with one
-/// outstanding request, and so its queue depth (default: as many as the queue depth of the plan, and one that users
-/// of a load share).
+/// The port defaults to 524, the user to GUEST. docs/url-options.md lists the options.
 #[derive(Debug, Clone)]
 pub struct NcpTarget {
     url: String,
@@ -76,7 +63,7 @@ impl Target for NcpTarget {
     }
 
     fn descriptors(&self) -> u32 {
-        self.shared_queue_depth() * (1 + self.options.far.descriptors())
+        self.shared_queue_depth() * (1 + self.options.tcp.far.descriptors())
     }
 
     fn final_facts(&self) -> TargetFacts {

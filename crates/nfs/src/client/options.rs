@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sharebench_client_core::TcpRoute;
 use sharebench_gss::{Identity, SharedCredential, TicketPool};
-use sharebench_relay::{FAR_OPTION, SimulatedDistance};
 use sharebench_target::{TargetUrl, UrlError};
 
 use crate::client::rpc::transport::TlsRoute;
@@ -14,13 +14,8 @@ use crate::port_mapper::Transport;
 use crate::rpc::{AuthSys, MAX_GROUPS};
 use crate::rpcsec::Service;
 
-/// Maximum number of connections of a session, as in the Linux kernel's client.
-const MAX_CONNECTIONS: u32 = 16;
-
 /// Tenths of a second until a call over UDP is sent again, as of Linux (nfs(5)).
 const DEFAULT_TIMEO: u32 = 11;
-
-const KNOWN: &str = "vers=, proto=, timeo=, nconnect=, compound=, mountport=, sec=, spn=, xprtsec=, uid=, gid=, gids=, resvport=, far=";
 
 /// The version of NFS that a URL requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -107,7 +102,7 @@ pub(crate) struct NfsOptions {
 pub(crate) struct Route {
     /// Connect from a port below 1024, as exports without `insecure` require.
     pub(crate) reserved_port: bool,
-    pub(crate) far: SimulatedDistance,
+    pub(crate) tcp: TcpRoute,
     /// Protect the connections by TLS.
     pub(crate) tls: Option<TlsRoute>,
     /// Use UDP, and send a call again after this time without a reply; none for TCP.
@@ -140,7 +135,7 @@ impl NfsOptions {
         if url.scheme != "nfs" {
             return Err(url.error("not an nfs:// URL"));
         }
-        let security = security(&mut url)?;
+        let security = url.take_choice("sec")?.and_then(Service::of_name);
         if url.user.is_some() && security.is_none() {
             return Err(url.error("NFS has no user names without Kerberos (sec=krb5); use uid= and gid="));
         }
@@ -157,7 +152,7 @@ impl NfsOptions {
             let vers = vers.unwrap_or_default();
             return Err(url.error(format!("vers={vers}: the versions are 3, 4.0, 4.1, 4.2 and auto")));
         };
-        let mount_port = url.take_number("mountport", 1..=u16::MAX)?;
+        let mount_port = url.take_number("mountport")?;
         if mount_port.is_some() && matches!(version, Version::V4(_)) {
             return Err(url.error("mountport=: NFS version 4 has no MOUNT protocol"));
         }
@@ -165,20 +160,19 @@ impl NfsOptions {
             Xprtsec::None => None,
             requested => Some(TlsRoute::of_nfs(requested, &url.host, version.number())),
         };
-        let connections = url.take_number("nconnect", 1..=MAX_CONNECTIONS)?.unwrap_or(1);
+        let connections = url.take_number("nconnect")?.unwrap_or(1);
         let compound = compound(&mut url, version)?;
         let datagrams = datagrams(&mut url)?;
         let own = own_ids();
-        let uid = url.take_number("uid", 0..=u32::MAX)?.unwrap_or(own.0);
-        let gid = url.take_number("gid", 0..=u32::MAX)?.unwrap_or(own.1);
+        let uid = url.take_number("uid")?.unwrap_or(own.0);
+        let gid = url.take_number("gid")?.unwrap_or(own.1);
         let groups = groups(&mut url)?;
-        let reserved_port = url.take_number("resvport", 0..=1u8)? == Some(1);
-        let far = SimulatedDistance::new(url.take(FAR_OPTION).as_deref())
-            .map_err(|error| url.error(error.to_string()))?;
-        if reserved_port && far.is_simulated() {
+        let reserved_port = url.take_number("resvport")? == Some(1);
+        let tcp = TcpRoute::take(&mut url)?;
+        if reserved_port && tcp.far.is_simulated() {
             return Err(url.error("resvport=1: the relay of far= connects from any port; use one of the two"));
         }
-        url.refuse_leftovers(KNOWN)?;
+        url.refuse_leftovers()?;
         if datagrams.is_some() {
             let wrong = [
                 (version != Version::V3, "vers=3: NFS version 4 has no UDP (RFC 7530, 3.1)"),
@@ -188,10 +182,12 @@ impl NfsOptions {
                 ),
                 (tls.is_some(), "xprtsec=none: there is no TLS of datagrams here"),
                 (connections > 1, "nconnect=1: there are no connections"),
-                (far.is_simulated(), "no far=: its relay forwards TCP"),
             ];
             if let Some((_, needs)) = wrong.into_iter().find(|(is_wrong, _)| *is_wrong) {
                 return Err(url.error(format!("proto=udp needs {needs}")));
+            }
+            if let Some((option, reason)) = tcp.without_datagrams() {
+                return Err(url.error(format!("proto=udp needs no {option}=: {reason}")));
             }
         }
         Ok(Self {
@@ -204,7 +200,7 @@ impl NfsOptions {
             spn,
             tickets: SharedCredential::new(identity).into(),
             auth: AuthSys { machine: "sharebench".into(), uid, gid, groups },
-            route: Route { reserved_port, far, tls, datagrams },
+            route: Route { reserved_port, tcp, tls, datagrams },
             connections,
             compound,
             delegations: Arc::default(),
@@ -228,42 +224,29 @@ impl NfsOptions {
 /// The time of `timeo=` for `proto=udp`; none for TCP. Both are mount options of Linux, with its default and its tenths of a
 /// second.
 fn datagrams(url: &mut TargetUrl) -> Result<Option<Duration>, UrlError> {
-    let proto = url.take("proto");
-    let tenths = url.take_number("timeo", 1..=600u32)?;
-    match (proto.as_deref(), tenths) {
-        (None | Some("tcp"), None) => Ok(None),
-        (None | Some("tcp"), Some(_)) => Err(url.error("timeo= needs proto=udp: TCP repeats by itself")),
+    let proto = url.take_choice("proto")?;
+    match (proto, url.take_number("timeo")?) {
         (Some("udp"), tenths) => Ok(Some(Duration::from_millis(100) * tenths.unwrap_or(DEFAULT_TIMEO))),
-        (Some(other), _) => Err(url.error(format!("proto={other}: the choices are tcp and udp"))),
+        (_, None) => Ok(None),
+        (_, Some(_)) => Err(url.error("timeo= needs proto=udp: TCP repeats by itself")),
     }
 }
 
 fn xprtsec(url: &mut TargetUrl) -> Result<Xprtsec, UrlError> {
-    match url.take("xprtsec").as_deref() {
-        None | Some("none") => Ok(Xprtsec::None),
-        Some("tls") => Ok(Xprtsec::Tls),
-        Some("mtls") => Ok(Xprtsec::Mtls),
-        Some(other) => Err(url.error(format!("xprtsec={other}: the choices are none, tls and mtls"))),
-    }
-}
-
-fn security(url: &mut TargetUrl) -> Result<Option<Service>, UrlError> {
-    match url.take("sec").as_deref() {
-        None | Some("sys") => Ok(None),
-        Some(name) => match Service::of_name(name) {
-            Some(service) => Ok(Some(service)),
-            None => Err(url.error(format!("sec={name}: the choices are sys, krb5, krb5i and krb5p"))),
-        },
-    }
+    Ok(match url.take_choice("xprtsec")? {
+        Some("tls") => Xprtsec::Tls,
+        Some("mtls") => Xprtsec::Mtls,
+        _ => Xprtsec::None,
+    })
 }
 
 /// True for `compound=on`, which needs the current state of a COMPOUND (RFC 8881, 16.2.3.1.2).
 fn compound(url: &mut TargetUrl, version: Version) -> Result<bool, UrlError> {
-    match url.take("compound").as_deref() {
-        None | Some("off") => Ok(false),
-        Some("on") if matches!(version, Version::V4(1..)) => Ok(true),
-        Some("on") => Err(url.error("compound=on needs vers=4.1 or vers=4.2")),
-        Some(other) => Err(url.error(format!("compound={other}: the choices are off and on"))),
+    match url.take_switch("compound")? {
+        Some(true) if !matches!(version, Version::V4(1..)) => {
+            Err(url.error("compound=on needs vers=4.1 or vers=4.2"))
+        }
+        compound => Ok(compound.unwrap_or(false)),
     }
 }
 

@@ -24,15 +24,8 @@ const MAX_RECORD: u32 = 16 << 20;
 
 /// A directory of an NFS export: `nfs://host[:port]/export/dir?option=value`.
 ///
-/// The port defaults to the one that the port mapper reports, otherwise to 2049. Options: `mountport=` (default: as the
-/// port mapper reports, otherwise the port of NFS), `uid=` and `gid=` (default: those of this process), `gids=` (a
-/// list), `resvport=1` (connect from a port below 1024), `far=` (a simulated distance, such as `20ms,100Mbit`), `sec=`
-/// (`sys`, `krb5`, `krb5i` or `krb5p`), `spn=` (the server's principal; default: `nfs/` and the host), `xprtsec=` (`none`, `tls`
-/// or `mtls`: TLS for the connections, RFC 9289),
-/// and `vers=` (`3`, which is the default, `4.0`, `4.1`, `4.2`, or `auto` for the highest that the server offers). Version 4
-/// needs no port mapper and no MOUNT: its paths begin at the pseudo root of the server. `nconnect=` is the number of
-/// connections of each session (default 1). `proto=udp` uses UDP for version 3 and MOUNT, and `timeo=` is the time until a call
-/// is sent again, in tenths of a second (default 11).
+/// The port defaults to the one that the port mapper reports, otherwise to 2049. Version 4 needs no port mapper and no MOUNT:
+/// its paths begin at the pseudo root of the server. docs/url-options.md lists the options.
 ///
 /// The target holds the checked URL and no connection: each [`Target::connect`] mounts the export anew and opens its own
 /// connections. Targets are cheap to clone, so that every job or user may have one.
@@ -125,7 +118,7 @@ impl Target for NfsTarget {
     }
 
     fn descriptors(&self) -> u32 {
-        self.options.connections * (1 + self.options.route.far.descriptors())
+        self.options.connections * (1 + self.options.route.tcp.far.descriptors())
     }
 
     fn final_facts(&self) -> TargetFacts {

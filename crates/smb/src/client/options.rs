@@ -2,22 +2,17 @@
 
 use std::net::IpAddr;
 
+use sharebench_client_core::TcpRoute;
 use sharebench_gss::{Identity, SharedCredential, TicketPool};
-use sharebench_relay::{FAR_OPTION, SimulatedDistance};
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
 use crate::client::rights::lease_choice::LeaseChoice;
 use crate::client::smb1::NETBIOS_PORT;
 use crate::crypto::{Cipher, SigningAlgorithm};
 
-const KNOWN: &str = "dialect, sign, signing, encrypt, cipher, auth, spn, domain, channels, lease, durable, \
-                     transport, far";
 /// Name of SMB1 as a dialect. It is never negotiated unless it is requested.
 const NT1: &str = "nt1";
-/// Most connections of a session. smbd accepts 32 channels, Windows 32.
-const MAX_CHANNELS: u32 = 32;
 const DEFAULT_PORT: u16 = 445;
-const CHOICES: &str = "auto, required and off";
 
 /// Every supported dialect: its value on the wire and its name.
 pub(crate) const DIALECTS: [(u16, &str); 5] =
@@ -103,7 +98,7 @@ pub(crate) struct SmbOptions {
     /// Opens of files request durable handles.
     pub(crate) durable: bool,
     /// How the server is reached.
-    pub(crate) far: SimulatedDistance,
+    pub(crate) tcp: TcpRoute,
     /// Capabilities that are announced in addition to those that a run uses.
     pub(crate) further_capabilities: u32,
 }
@@ -132,12 +127,11 @@ impl SmbOptions {
         let spn = url.take("spn");
         let domain = url.take("domain").unwrap_or_default();
         let states_channels = url.options.contains_key("channels");
-        let channels = channels(&mut url)?;
+        let channels = url.take_number("channels")?.unwrap_or(1);
         let lease = LeaseChoice::take(&mut url)?;
-        let durable = on_or_off(&mut url, "durable")?;
-        let far = SimulatedDistance::new(url.take(FAR_OPTION).as_deref())
-            .map_err(|error| url.error(error.to_string()))?;
-        url.refuse_leftovers(KNOWN)?;
+        let durable = url.take_switch("durable")?.unwrap_or(false);
+        let tcp = TcpRoute::take(&mut url)?;
+        url.refuse_leftovers()?;
         if encrypt == Protection::Required && dialects.iter().all(|dialect| *dialect < 0x0300) {
             return Err(url.error("encrypt=required needs dialect 3.0 or later"));
         }
@@ -192,7 +186,7 @@ impl SmbOptions {
             states_channels,
             lease,
             durable,
-            far,
+            tcp,
             further_capabilities: 0,
         })
     }
@@ -248,37 +242,21 @@ fn dialects(url: &mut TargetUrl) -> Result<Vec<u16>, UrlError> {
     Ok(vec![*code])
 }
 
-fn channels(url: &mut TargetUrl) -> Result<u32, UrlError> {
-    let Some(text) = url.take("channels") else { return Ok(1) };
-    let number = text.parse().ok().filter(|number| (1..=MAX_CHANNELS).contains(number));
-    number.ok_or_else(|| url.error(format!("channels={text}: the number is 1 to {MAX_CHANNELS}")))
-}
-
 /// Takes `transport=`; none if the dialect is not SMB1.
 fn nt1_transport(url: &mut TargetUrl, nt1: bool) -> Result<Option<Nt1Transport>, UrlError> {
-    match url.take("transport").as_deref() {
-        None | Some("tcp") => Ok(nt1.then_some(Nt1Transport::Tcp)),
+    match url.take_choice("transport")? {
         Some("netbios") if nt1 => Ok(Some(Nt1Transport::Netbios)),
         Some("netbios") => Err(url.error("transport=netbios needs dialect=nt1")),
-        Some(other) => Err(url.error(format!("transport={other}: the choices are tcp and netbios"))),
-    }
-}
-
-fn on_or_off(url: &mut TargetUrl, key: &str) -> Result<bool, UrlError> {
-    match url.take(key).as_deref() {
-        None | Some("off") => Ok(false),
-        Some("on") => Ok(true),
-        Some(other) => Err(url.error(format!("{key}={other}: the choices are on and off"))),
+        _ => Ok(nt1.then_some(Nt1Transport::Tcp)),
     }
 }
 
 fn protection(url: &mut TargetUrl, key: &str) -> Result<Protection, UrlError> {
-    match url.take(key).as_deref() {
-        None | Some("auto") => Ok(Protection::Auto),
-        Some("required") => Ok(Protection::Required),
-        Some("off") => Ok(Protection::Off),
-        Some(other) => Err(url.error(format!("{key}={other}: the choices are {CHOICES}"))),
-    }
+    Ok(match url.take_choice(key)? {
+        Some("required") => Protection::Required,
+        Some("off") => Protection::Off,
+        _ => Protection::Auto,
+    })
 }
 
 /// The algorithm of an option, by its name in any case, or all of them.
@@ -301,12 +279,11 @@ fn algorithms<A: Copy>(
 }
 
 fn auth_method(url: &mut TargetUrl) -> Result<AuthMethod, UrlError> {
-    match url.take("auth").as_deref() {
-        None | Some("auto") => Ok(AuthMethod::Auto),
-        Some("kerberos") => Ok(AuthMethod::Kerberos),
-        Some("ntlm") => Ok(AuthMethod::Ntlm),
-        Some(other) => Err(url.error(format!("auth={other}: the choices are auto, kerberos and ntlm"))),
-    }
+    Ok(match url.take_choice("auth")? {
+        Some("kerberos") => AuthMethod::Kerberos,
+        Some("ntlm") => AuthMethod::Ntlm,
+        _ => AuthMethod::Auto,
+    })
 }
 
 /// Who logs in with Kerberos: the account of the URL, or the default principal of the ticket cache. A password is used

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::Context;
 use std::time::{Duration, SystemTime};
 
+use sharebench_client_core::TcpRoute;
 use sharebench_client_core::{
     Caller, Connection, OpenFileTable, Protocol, ReplyQueues, TransferLimit, TransferLimits,
 };
@@ -12,7 +13,6 @@ use sharebench_model::{
     DataOp, Fact, FileRef, NO_CLIENT_CACHE, OpError, PolicyCount, Reply, Slot, TargetFacts, TcpReading,
     WireCount,
 };
-use sharebench_relay::SimulatedDistance;
 use tokio::net::TcpStream;
 
 use crate::client::channels::pending_replies::Completion;
@@ -74,7 +74,7 @@ pub(crate) struct SmbState {
     pub(crate) paths: SharePaths,
     pub(crate) negotiated: Negotiated,
     /// Keeps the relays of a simulated distance.
-    far: SimulatedDistance,
+    tcp: TcpRoute,
     /// The number of channels that the URL states, if it does, and what became of it.
     pub(crate) channel_grant: Option<(u32, ChannelGrant)>,
     /// What opens request to cache.
@@ -97,12 +97,7 @@ pub(crate) struct SmbState {
 }
 
 impl SmbSession {
-    pub(crate) fn new(
-        channels: Channels,
-        paths: SharePaths,
-        negotiated: Negotiated,
-        far: SimulatedDistance,
-    ) -> Self {
+    pub(crate) fn new(channels: Channels, paths: SharePaths, negotiated: Negotiated, tcp: TcpRoute) -> Self {
         let completions = Vec::with_capacity(channels.buffers.count() + 1);
         let replies = ReplyQueues::new(channels.buffers.count());
         let state = SmbState {
@@ -110,7 +105,7 @@ impl SmbSession {
             files: OpenFileTable::default(),
             paths,
             negotiated,
-            far,
+            tcp,
             channel_grant: None,
             lease: LeaseChoice::None,
             durable: false,
@@ -177,7 +172,7 @@ impl Connection for SmbState {
         self.add_lease_facts(&mut facts);
         facts.state(Fact::Credits, self.channels.credits().to_string());
         self.add_channel_facts(&mut facts);
-        self.far.add_fact(&mut facts);
+        self.tcp.add_facts(&mut facts);
         facts
     }
 
@@ -272,7 +267,7 @@ impl Connection for SmbState {
     }
 
     fn tcp(&self) -> Option<TcpReading> {
-        (!self.far.is_simulated()).then(|| self.channels.tcp()).flatten()
+        (!self.tcp.far.is_simulated()).then(|| self.channels.tcp()).flatten()
     }
 
     fn socket(&self) -> Option<&TcpStream> {

@@ -33,13 +33,7 @@ const MAX_RECORD: u32 = 8 << 20;
 
 /// A directory of an SMB share: `smb://user@host[:port]/share/dir?option=value`.
 ///
-/// Without a user name the session is anonymous. Options: `dialect=` (exactly this one: `2.0.2`, `2.1`, `3.0`, `3.0.2` or
-/// `3.1.1`; default: the highest of them that the server supports; or `nt1`, which is SMB1, with `transport=netbios` over
-/// `NetBIOS`), `sign=` and `encrypt=` (`auto`: if the server requires it, `required`, `off`), `signing=` and `cipher=` (one
-/// algorithm of dialect 3.1.1), `auth=` (`auto`: Kerberos if the user has a ticket, otherwise NTLM; `kerberos`, `ntlm`),
-/// `spn=` (the server's principal; default: `cifs/` and the host), `domain=` (with a dot: the realm), `channels=`
-/// (connections of each session, 1 to 32), `lease=` (`none`, `r`, `rh`, `rwh` or `dir`), `durable=` (`on` or `off`), and
-/// `far=` (a simulated distance, such as `20ms,100Mbit`).
+/// Without a user name the session is anonymous. docs/url-options.md lists the options.
 ///
 /// The target holds the checked URL and the password, and no connection: each [`Target::connect`] opens a session with its
 /// own login and connections. Targets are cheap to clone, so that every job or user may have one.
@@ -159,7 +153,7 @@ impl Target for SmbTarget {
     }
 
     fn descriptors(&self) -> u32 {
-        self.options.channels * (1 + self.options.far.descriptors())
+        self.options.channels * (1 + self.options.tcp.far.descriptors())
     }
 
     fn final_facts(&self) -> TargetFacts {

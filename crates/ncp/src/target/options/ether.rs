@@ -33,12 +33,8 @@ impl EtherOptions {
         let Some(interface) = url.take("iface").filter(|name| !name.is_empty()) else {
             return Err(url.error("transport=ether requires iface=, the network interface"));
         };
-        let framing = match url.take("frame") {
-            // The default of NetWare 3.12 and later.
-            None => Framing::Llc8022,
-            Some(name) => Framing::from_name(&name)
-                .ok_or_else(|| url.error(format!("frame={name}: the choices are ii, raw, 802.2 and snap")))?,
-        };
+        // The default is that of NetWare 3.12 and later.
+        let framing = url.take_choice("frame")?.and_then(Framing::from_name).unwrap_or(Framing::Llc8022);
         let network = match url.take("network") {
             None => None,
             Some(digits) => match u32::from_str_radix(&digits, 16) {

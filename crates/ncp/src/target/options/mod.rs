@@ -7,7 +7,7 @@ mod values;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_relay::{FAR_OPTION, SimulatedDistance};
+use sharebench_client_core::TcpRoute;
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
 use crate::client::{BurstOptions, MAX_BUFFER, MIN_BUFFER, Negotiation};
@@ -15,12 +15,10 @@ use crate::security::level::Level;
 use crate::target::losses::LossTotals;
 use crate::target::options::ether::EtherOptions;
 use crate::target::options::profile::Profile;
-use crate::target::options::values::{burst, level, retry, split_path, switch};
+use crate::target::options::values::{burst, level, retry, split_path};
 use crate::target::short_names::ShortNames;
 use crate::wire::TransportKind;
 
-const KNOWN: &str = "transport, profile, sign, checksum, buffer, lip, split, retry, burst, window, gap, packet, \
-                     names, connections, cache, commit, iface, frame, network, far";
 const DEFAULT_PORT: u16 = 524;
 /// UDP port of IPX in UDP (RFC 1234).
 const IPX_PORT: u16 = 213;
@@ -74,7 +72,7 @@ pub(crate) struct NcpOptions {
     pub(crate) directory: Vec<String>,
     pub(crate) transport: TransportKind,
     /// How a server on TCP is reached.
-    pub(crate) far: SimulatedDistance,
+    pub(crate) tcp: TcpRoute,
     /// Interface and framing of `transport=ether`.
     pub(crate) ether: Option<EtherOptions>,
     pub(crate) profile: Option<&'static Profile>,
@@ -130,7 +128,7 @@ impl NcpOptions {
         let usual = profile.and_then(Profile::burst);
         let burst = burst(&mut url, transport, largest, usual)?;
         let buffer = buffer(&mut url, transport, ether.as_ref(), profile, burst.is_some())?;
-        let splits = switch(&mut url, "split")?.unwrap_or(false);
+        let splits = url.take_switch("split")?.unwrap_or(false);
         let pause = profile.map_or(RETRY, |profile| profile.retry);
         let retry = retry(&mut url, transport, pause)?;
         let names = match url.take("names").as_deref() {
@@ -141,11 +139,11 @@ impl NcpOptions {
                 return Err(url.error(format!("names={other}: the choices are auto, long and dos")));
             }
         };
-        let connections = url.take_number("connections", 1..=MAX_CONNECTIONS)?;
+        let connections = url.take_number("connections")?;
         let cache = cache(&mut url, profile)?;
-        let commits = switch(&mut url, "commit")?.unwrap_or(false);
-        let far = far(&mut url, transport)?;
-        url.refuse_leftovers(KNOWN)?;
+        let commits = url.take_switch("commit")?.unwrap_or(false);
+        let tcp = tcp(&mut url, transport)?;
+        url.refuse_leftovers()?;
         Ok(Self {
             host: url.host,
             port: url.port.unwrap_or(if transport == TransportKind::IpxInUdp {
@@ -158,7 +156,7 @@ impl NcpOptions {
             volume,
             directory,
             transport,
-            far,
+            tcp,
             ether,
             profile,
             negotiation,
@@ -185,19 +183,19 @@ impl NcpOptions {
 }
 
 fn transport(url: &mut TargetUrl) -> Result<TransportKind, UrlError> {
-    let Some(name) = url.take("transport") else { return Ok(TransportKind::Tcp) };
-    let known = TransportKind::ALL.into_iter().find(|kind| kind.name() == name);
-    known.ok_or_else(|| url.error(format!("transport={name}: the choices are tcp, udp, ipx and ether")))
+    let name = url.take_choice("transport")?;
+    let kind = name.and_then(|name| TransportKind::ALL.into_iter().find(|kind| kind.name() == name));
+    Ok(kind.unwrap_or(TransportKind::Tcp))
 }
 
-/// The simulated distance, which only TCP has: the relay forwards no datagrams.
-fn far(url: &mut TargetUrl, transport: TransportKind) -> Result<SimulatedDistance, UrlError> {
-    let far = SimulatedDistance::new(url.take(FAR_OPTION).as_deref())
-        .map_err(|error| url.error(error.to_string()))?;
-    if far.is_simulated() && transport != TransportKind::Tcp {
-        return Err(url.error("far= requires transport=tcp; its relay forwards no datagrams"));
+fn tcp(url: &mut TargetUrl, transport: TransportKind) -> Result<TcpRoute, UrlError> {
+    let tcp = TcpRoute::take(url)?;
+    match tcp.without_datagrams() {
+        Some((option, reason)) if transport != TransportKind::Tcp => {
+            Err(url.error(format!("{option}= requires transport=tcp; {reason}")))
+        }
+        _ => Ok(tcp),
     }
-    Ok(far)
 }
 
 fn profile(url: &mut TargetUrl, transport: TransportKind) -> Result<Option<&'static Profile>, UrlError> {
@@ -265,7 +263,7 @@ fn checksums(
 
 fn lip(url: &mut TargetUrl, transport: TransportKind, profile: Option<&Profile>) -> Result<bool, UrlError> {
     let datagrams = transport.is_datagram();
-    match switch(url, "lip")? {
+    match url.take_switch("lip")? {
         Some(_) if !datagrams => {
             Err(url.error("lip= requires transport=udp, ipx or ether; TCP determines the packet size itself"))
         }
@@ -281,7 +279,7 @@ fn cache(url: &mut TargetUrl, profile: Option<&Profile>) -> Result<Option<u32>, 
         url.take("cache");
         return Ok(None);
     }
-    let given = url.take_number("cache", 1..=MAX_CACHE)?;
+    let given = url.take_number_within("cache", 1..=MAX_CACHE)?;
     let usual = profile.map(|profile| profile.cache).filter(|buffers| *buffers > 0);
     Ok(given.or(usual))
 }
@@ -302,7 +300,8 @@ fn buffer(
         (None, _) => PACKET_BUFFER,
     };
     let limit = ether.map_or(MAX_BUFFER, |ether| ether.framing.max_packet() as u16 - PACKET_OVERHEAD);
-    Ok(url.take_number("buffer", MIN_BUFFER..=limit)?.unwrap_or(usual.min(limit)))
+    let range = u32::from(MIN_BUFFER)..=u32::from(limit);
+    Ok(url.take_number_within("buffer", range)?.unwrap_or(usual.min(limit)))
 }
 
 #[cfg(test)]

@@ -26,17 +26,7 @@ pub(crate) fn split_path(url: &TargetUrl) -> Result<(String, Vec<String>), UrlEr
 
 /// A level from 0 to 3.
 pub(crate) fn level(url: &mut TargetUrl, key: &str) -> Result<Option<Level>, UrlError> {
-    Ok(url.take_number(key, 0..=3)?.and_then(Level::from_number))
-}
-
-/// `on` or `off`.
-pub(crate) fn switch(url: &mut TargetUrl, key: &str) -> Result<Option<bool>, UrlError> {
-    match url.take(key).as_deref() {
-        None => Ok(None),
-        Some("off") => Ok(Some(false)),
-        Some("on") => Ok(Some(true)),
-        Some(other) => Err(url.error(format!("{key}={other}: the choices are on and off"))),
-    }
+    Ok(url.take_number(key)?.and_then(Level::from_number))
 }
 
 /// Packet burst and its parameters, which are errors without it. `usual` is the default of a profile.
@@ -46,7 +36,7 @@ pub(crate) fn burst(
     largest: u32,
     usual: Option<BurstOptions>,
 ) -> Result<Option<BurstOptions>, UrlError> {
-    let on = switch(url, "burst")?;
+    let on = url.take_switch("burst")?;
     if on == Some(true) && transport == TransportKind::Tcp {
         return Err(url.error("burst=on requires transport=udp, ipx or ether; TCP has its own window"));
     }
@@ -58,11 +48,11 @@ pub(crate) fn burst(
     }
     let usual = usual.unwrap_or_default();
     let automatic_window = automatic(url, "window");
-    let (window, adapts_window) = match url.take_number("window", 1024..=u32::from(MAX_BUFFER))? {
+    let (window, adapts_window) = match url.take_number_within("window", 1024..=u32::from(MAX_BUFFER))? {
         Some(window) => (window, false),
         None => (usual.window, automatic_window || usual.adapts_window),
     };
-    let packet = url.take_number("packet", 576..=largest)?.unwrap_or(usual.packet.min(largest));
+    let packet = url.take_number_within("packet", 576..=largest)?.unwrap_or(usual.packet.min(largest));
     let automatic_gap = automatic(url, "gap");
     let (gap, adapts_gap) = match url.take("gap") {
         None => (usual.gap, automatic_gap || usual.adapts_gap),

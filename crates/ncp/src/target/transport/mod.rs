@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use sharebench_relay::SimulatedDistance;
+use sharebench_client_core::TcpRoute;
 use sharebench_target::buffer_pool;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UdpSocket};
@@ -66,11 +66,7 @@ impl SocketTransport {
     ) -> io::Result<Self> {
         let [server, ..] = servers else { return Err(io::ErrorKind::AddrNotAvailable.into()) };
         let socket = match options.transport {
-            TransportKind::Tcp => {
-                let stream = first_that_accepts(servers, &options.far).await?;
-                stream.set_nodelay(true)?;
-                Socket::Tcp(stream)
-            }
+            TransportKind::Tcp => Socket::Tcp(first_that_accepts(servers, &options.tcp).await?),
             TransportKind::Udp => Socket::Udp(datagrams(*server).await?, None),
             // `transport=ether` is set up elsewhere, because Ethernet has no IP addresses.
             TransportKind::IpxInUdp | TransportKind::IpxOnEthernet => {
@@ -160,10 +156,10 @@ impl SocketTransport {
 }
 
 /// A connection to the first address that accepts one.
-async fn first_that_accepts(servers: &[SocketAddr], far: &SimulatedDistance) -> io::Result<TcpStream> {
+async fn first_that_accepts(servers: &[SocketAddr], tcp: &TcpRoute) -> io::Result<TcpStream> {
     let mut failure = io::Error::from(ErrorKind::AddrNotAvailable);
     for server in servers {
-        match far.connect(*server).await {
+        match tcp.connect(*server).await {
             Ok(stream) => return Ok(stream),
             Err(error) => failure = error,
         }

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use sharebench_client_core::{DialError, connect_error};
+use sharebench_client_core::{DialError, TcpRoute, connect_error};
 use sharebench_model::{ErrorClass, OpError, OpStep, WireCount};
 use sharebench_target::UrlPart;
 use sharebench_tls::Stream;
@@ -57,21 +57,20 @@ pub(crate) async fn connect(address: SocketAddr, route: &Route, part: UrlPart) -
         let socket = datagram_socket(address, reserved).await.map_err(failed)?;
         return Ok(Link::Datagrams(Box::new(Datagrams::new(socket, timeout))));
     }
-    let stream = if reserved { connect_reserved(address).await } else { route.far.connect(address).await };
+    let stream =
+        if reserved { connect_reserved(address, &route.tcp).await } else { route.tcp.connect(address).await };
     let stream = stream.map_err(failed)?;
-    // Calls are small and each one is awaited: Nagle's algorithm would delay them.
-    stream.set_nodelay(true).map_err(failed)?;
     match &route.tls {
         None => Ok(Link::Stream(Stream::Plain(stream))),
         Some(tls) => Box::pin(tls.protect(stream)).await,
     }
 }
 
-async fn connect_reserved(address: SocketAddr) -> io::Result<TcpStream> {
+async fn connect_reserved(address: SocketAddr, tcp: &TcpRoute) -> io::Result<TcpStream> {
     from_reserved_port(address, async |local| {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
         socket.bind(local)?;
-        socket.connect(address).await
+        tcp.prepared(socket.connect(address).await?)
     })
     .await
 }

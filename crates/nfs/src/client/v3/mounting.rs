@@ -207,7 +207,7 @@ fn facts(session: &mut NfsSession, options: &NfsOptions, limits: &FsInfo, ports:
     if let Some(timeout) = options.route.datagrams {
         facts.state(Fact::Timeo, (timeout.as_millis() / 100).to_string());
     }
-    options.route.far.add_fact(&mut facts);
+    options.route.tcp.add_facts(&mut facts);
     facts
 }
 

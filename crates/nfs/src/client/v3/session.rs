@@ -329,7 +329,7 @@ impl Connection for NfsState {
     }
 
     fn tcp(&self) -> Option<TcpReading> {
-        (!self.mount.options.route.far.is_simulated()).then(|| self.channel.tcp()).flatten()
+        (!self.mount.options.route.tcp.far.is_simulated()).then(|| self.channel.tcp()).flatten()
     }
 
     fn socket(&self) -> Option<&TcpStream> {

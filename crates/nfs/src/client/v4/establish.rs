@@ -133,7 +133,7 @@ fn facts(session: &mut Nfs4Session, granted: &Granted, lease: Duration) -> Targe
         facts.state(Fact::SecContexts, contexts.to_string());
     }
     session.channel.add_tls_facts(&options.route, &mut facts);
-    options.route.far.add_fact(&mut facts);
+    options.route.tcp.add_facts(&mut facts);
     facts
 }
 

@@ -252,7 +252,7 @@ impl Connection for Nfs4State {
     }
 
     fn tcp(&self) -> Option<TcpReading> {
-        (!self.options.route.far.is_simulated()).then(|| self.channel.tcp()).flatten()
+        (!self.options.route.tcp.far.is_simulated()).then(|| self.channel.tcp()).flatten()
     }
 
     fn socket(&self) -> Option<&TcpStream> {

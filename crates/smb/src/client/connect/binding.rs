@@ -99,7 +99,7 @@ pub(crate) async fn bind_channels(
 /// Connects to `address` and binds the connection to the session of `first`.
 async fn bind(session: &Session<'_>, first: &Channel, address: IpAddr) -> Result<Channel, DialError> {
     let Session { options, spec, negotiated, keys } = *session;
-    let (stream, _) = dial_first(&[address], options.port, &options.far).await?;
+    let (stream, _) = dial_first(&[address], options.port, &options.tcp).await?;
     let mut channel = Channel::new(stream, spec.slots as usize, spec.slot_bytes as usize);
     let mut hash = PreauthHash::new();
     channel.exchange.keep_requests = true;

@@ -45,7 +45,7 @@ pub(crate) async fn open_session(
     let options = &options.with_one_ticket();
     let addresses = resolve(&options.host).await?;
     reached(LoginPhase::NameResolved);
-    let (stream, address) = dial_first(&addresses, options.port, &options.far).await?;
+    let (stream, address) = dial_first(&addresses, options.port, &options.tcp).await?;
     reached(LoginPhase::Connected);
     let mut channel = Channel::new(stream, spec.slots as usize, spec.slot_bytes as usize);
     let mut hash = PreauthHash::new();
@@ -73,7 +73,7 @@ pub(crate) async fn open_session(
     reached(LoginPhase::Attached);
     channels.renew_logins(options, &negotiated);
     let paths = SharePaths::new(&options.directory);
-    let mut session = SmbSession::new(channels, paths, negotiated, options.far.clone());
+    let mut session = SmbSession::new(channels, paths, negotiated, options.tcp.clone());
     session.lease = options.lease;
     if options.lease != LeaseChoice::None {
         session.channels.hold_leases();

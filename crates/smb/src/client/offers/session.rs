@@ -103,7 +103,7 @@ async fn open(
     hash: &mut PreauthHash,
     findings: &mut SessionFindings,
 ) -> Result<(Channel, Negotiated), DialError> {
-    let stream = dial(&options.host, options.port, &options.far).await?;
+    let stream = dial(&options.host, options.port, &options.tcp).await?;
     findings.connected = true;
     let mut channel = Channel::new(stream, 1, MAX_OUTPUT as usize);
     channel.exchange.keep_requests = true;
@@ -175,7 +175,7 @@ async fn examine_share(
     findings.credits = Some(channel.credits.available());
     let paths = SharePaths::new(&options.directory);
     let channels = Channels::new(channel, SlotBuffers::new(1, MAX_OUTPUT as usize), Arc::default());
-    let mut session = SmbSession::new(channels, paths, negotiated.clone(), options.far.clone());
+    let mut session = SmbSession::new(channels, paths, negotiated.clone(), options.tcp.clone());
     session.check_directory().await.map_err(blame(UrlPart::Path))?;
     *opened = true;
     if let Ok(MetaYield::Space(space)) = session.perform_basic(&MetaOp::Space).await {

@@ -51,7 +51,7 @@ pub(crate) async fn open_session(
 ) -> Result<Nt1Session, DialError> {
     let addresses = resolve(&options.host).await?;
     reached(LoginPhase::NameResolved);
-    let (mut stream, _) = dial_first(&addresses, options.port, &options.far).await?;
+    let (mut stream, _) = dial_first(&addresses, options.port, &options.tcp).await?;
     if options.nt1 == Some(Nt1Transport::Netbios) {
         netbios::open_session(&mut stream).await?;
     }

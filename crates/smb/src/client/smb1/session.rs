@@ -2,12 +2,12 @@
 
 use std::task::{Context, Poll};
 
+use sharebench_client_core::TcpRoute;
 use sharebench_client_core::{OpenFileTable, SlotPayload, TransferLimit};
 use sharebench_model::{
     CachePolicy, DataOp, Fact, FileRef, MetaReply, NO_CLIENT_CACHE, OpError, PolicyCount, Reply, SessionOp,
     Slot, Stability, TargetFacts, TcpReading, WireCount,
 };
-use sharebench_relay::SimulatedDistance;
 use sharebench_target::{Extensions, Idle, LocalBoxFuture, Probe, Readings, Session, perform_counted};
 
 use super::connection::{Completion, Connection, Request};
@@ -58,7 +58,7 @@ pub(crate) struct Nt1Session {
     pub(super) search: Option<Search>,
     /// The open file of whose oplock a break is awaited.
     pub(super) held: Option<FileRef>,
-    far: SimulatedDistance,
+    tcp: TcpRoute,
     netbios: bool,
     completions: Vec<Completion>,
     rejected: Vec<Reply>,
@@ -73,7 +73,7 @@ impl Nt1Session {
             negotiated,
             search: None,
             held: None,
-            far: options.far.clone(),
+            tcp: options.tcp.clone(),
             netbios: options.nt1 == Some(Nt1Transport::Netbios),
             completions: Vec::new(),
             rejected: Vec::new(),
@@ -135,7 +135,7 @@ impl Session for Nt1Session {
                 .into(),
             ),
         ]);
-        self.far.add_fact(&mut facts);
+        self.tcp.add_facts(&mut facts);
         facts
     }
 
@@ -223,7 +223,7 @@ impl Readings for Nt1Session {
     }
 
     fn tcp(&self) -> Option<TcpReading> {
-        (!self.far.is_simulated()).then(|| self.connection.tcp()).flatten()
+        (!self.tcp.far.is_simulated()).then(|| self.connection.tcp()).flatten()
     }
 }
 

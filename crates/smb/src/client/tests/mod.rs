@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use sharebench_client_core::Multiplexed;
+use sharebench_client_core::TcpRoute;
 use sharebench_model::{DataOp, ErrorClass, FileRef, IoPolicy, OpError, Reply, Slot, Stability};
-use sharebench_relay::SimulatedDistance;
 use sharebench_target::{OverlappingCalls, Probe, Readings, Session};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -149,7 +149,7 @@ async fn pair(slots: usize, credits: u16, piece: usize) -> (TestSession, FileRef
         Channels::new(channel, buffers, Arc::default()),
         SharePaths::new(""),
         Negotiated::new(Offer::default(), &response),
-        SimulatedDistance::default(),
+        TcpRoute::default(),
     ));
     let file = session
         .files
