@@ -96,7 +96,7 @@ impl Growth<'_> {
 
     /// Runs the program, which must succeed.
     fn usage(&self, words: &[&str]) -> Result<Usage, Failure> {
-        Usage::of(Command::new(&self.program).args(words))
+        Usage::from_command(Command::new(&self.program).args(words))
     }
 
     /// Runs the program on a results database for each size, and prints the series.

@@ -41,7 +41,7 @@ pub fn measure(table: &mut Table, scratch: &Path) -> Result<(), Failure> {
         let gigabytes = fs::metadata(&file)?.len() as f64 / 1e9;
         let run = |words: &[&str]| {
             let line = [&ONE_CPU[..], words, &[&file]].concat();
-            Usage::of(Command::new(line[0]).args(&line[1..]).env("HOME", scratch))
+            Usage::from_command(Command::new(line[0]).args(&line[1..]).env("HOME", scratch))
         };
         let mut ours = Vec::new();
         let mut theirs = Vec::new();

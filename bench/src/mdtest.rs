@@ -142,7 +142,7 @@ fn printed_rate(output: &str, line: &str) -> Option<f64> {
 
 /// What mdtest uses without any file: MPI begins and ends.
 fn start_up(program: &OsStr) -> Result<Usage, Failure> {
-    Usage::of(Command::new(program).args(["-a", "DUMMY", "-d", "/nothing", "-F", "-n", "1", "-T"]))
+    Usage::from_command(Command::new(program).args(["-a", "DUMMY", "-d", "/nothing", "-F", "-n", "1", "-T"]))
 }
 
 /// Main function of the client: performs a phase on new files.

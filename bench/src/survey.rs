@@ -91,7 +91,7 @@ fn contest(
     mut ours: Command,
     mut its: Command,
 ) -> Result<(), Failure> {
-    Usage::of(&mut ours)?;
+    Usage::from_command(&mut ours)?;
     let listed = its.stdin(Stdio::null()).stdout(Stdio::piped()).output()?;
     // One line per entry; smbclient prints others too.
     let lines = listed.stdout.split(|byte| *byte == b'\n').count();
@@ -101,8 +101,8 @@ fn contest(
     let mut our_usages = Vec::new();
     let mut its_usages = Vec::new();
     for _ in 0..table.rounds() {
-        our_usages.push(Usage::of(&mut ours)?);
-        its_usages.push(Usage::of(&mut its)?);
+        our_usages.push(Usage::from_command(&mut ours)?);
+        its_usages.push(Usage::from_command(&mut its)?);
     }
     let median =
         |usages: &[Usage], figure: fn(&Usage) -> f64| Spread::new(usages.iter().map(figure).collect()).median;

@@ -18,7 +18,7 @@ pub struct Usage {
 
 impl Usage {
     /// Runs a command without input and output. It must succeed.
-    pub fn of(command: &mut Command) -> Result<Self, Failure> {
+    pub fn from_command(command: &mut Command) -> Result<Self, Failure> {
         Self::writing(command, Stdio::null())
     }
 

@@ -195,7 +195,7 @@ struct Unmeasured {
 }
 
 impl Unmeasured {
-    fn of(captured: &Captured, protocol: RequestProtocol) -> Self {
+    fn new(captured: &Captured, protocol: RequestProtocol) -> Self {
         let times = |filter: &str, field: &str| captured.times(protocol, filter, field).unwrap();
         match protocol {
             RequestProtocol::Smb => {
@@ -230,7 +230,7 @@ fn compare_rights(
     let runs: Vec<_> = tests.iter().copied().map(measure).collect();
     let captured = capture.stop().unwrap();
     let times = captured.request_times(protocol).unwrap();
-    let unmeasured = Unmeasured::of(&captured, protocol);
+    let unmeasured = Unmeasured::new(&captured, protocol);
     for (test, [first, second]) in tests.iter().zip(&runs) {
         let of = |times: &[(f64, u64)]| second.sum(times) - first.sum(times);
         let operations = second.operations - first.operations;

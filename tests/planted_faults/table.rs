@@ -28,7 +28,7 @@ pub fn text(faults: &[&Fault], records: &Records, time: &str) -> String {
             let _ = write!(out, "| {count} ");
         }
         let [time, factor] =
-            Gain::of(fault, &runs, records).map_or_else(Default::default, |gain| gain.cells());
+            Gain::new(fault, &runs, records).map_or_else(Default::default, |gain| gain.cells());
         let _ = writeln!(out, "| {} | {time} | {factor} |", budget_error(&runs));
     }
     let seconds = records.all.iter().filter_map(|record| record.0["elapsed_s"].as_f64()).fold(0.0, f64::max);
@@ -73,7 +73,7 @@ struct Gain {
 
 impl Gain {
     /// Medians of the runs that name the cause; none where nothing was predicted or no run without the fault was made.
-    fn of(fault: &Fault, runs: &[&Record], records: &Records) -> Option<Self> {
+    fn new(fault: &Fault, runs: &[&Record], records: &Records) -> Option<Self> {
         let predictions = runs.iter().filter(|run| !run.0["predicted"].is_null());
         // All of a fault's findings save time of the same thing, unless two causes are right.
         let per = predictions.clone().find_map(|run| run.0["predicted"]["per"].as_str())?.to_owned();

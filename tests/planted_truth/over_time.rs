@@ -28,7 +28,7 @@ struct Taken {
 }
 
 impl Taken {
-    fn of(measured: &Measured) -> Self {
+    fn from_measured(measured: &Measured) -> Self {
         let steps = measured.steps.iter().filter(|step| step.target as usize == CHANGING);
         let usual_ns = |step: &StepResult| step.measure.operations as f64 * mean() * 1e3;
         let taken_ns: f64 = steps.clone().map(|step| step.measure.busy_ns as f64).sum();
@@ -43,7 +43,7 @@ impl Taken {
 
 /// Judges the findings over time, and the verdict on the same run.
 pub fn over_time(measured: &Measured, planted: &PlantedPattern, judged: &mut Judged) {
-    let taken = Taken::of(measured);
+    let taken = Taken::from_measured(measured);
     let lost = taken.lost;
     let analysis = &measured.analysis;
     let mut is_answered = false;

@@ -73,7 +73,7 @@ fn trends(logs: &[RunSeries], shifts: &[LevelShift], error: f64, options: &Optio
     let found = run_series_trends(logs, shifts, error, options.level);
     let of_line = |(line, trend): (usize, Trend)| SeriesTrend {
         line,
-        verdict: RatioVerdict::of(&trend.total, options.tolerance),
+        verdict: RatioVerdict::new(&trend.total, options.tolerance),
         total: trend.total.map(f64::exp),
         p_value: (trend.p_value * logs.len() as f64).min(1.0),
     };
@@ -91,7 +91,7 @@ fn last_run(
     let of_line = |line: usize| {
         let own = shifts.iter().filter(|shift| shift.series.contains(&line)).map(|shift| shift.at);
         let log = last_run_shift(&logs[line], own.max().unwrap_or(0), options.level)?;
-        let verdict = RatioVerdict::of(&log, options.tolerance);
+        let verdict = RatioVerdict::new(&log, options.tolerance);
         Some(LineChange { line, ratio: log.map(f64::exp), verdict })
     };
     let alone = last_runs_alone(logs, shifts, error).into_iter();
@@ -119,7 +119,7 @@ fn changes(
             } else {
                 shift(&values[begin..at], &values[at..end], options.level)
             }?;
-            let verdict = RatioVerdict::of(&log, options.tolerance);
+            let verdict = RatioVerdict::new(&log, options.tolerance);
             Some(LineChange { line: *line, ratio: log.map(f64::exp), verdict })
         };
         changes.push(SeriesChange {

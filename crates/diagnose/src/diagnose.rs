@@ -152,7 +152,7 @@ impl Work<'_> {
         let evidence = &mut progress.evidence;
         self.target.capabilities().protocol.clone_into(&mut evidence.protocol);
         evidence.facts = connection.session.facts().stored();
-        evidence.mount = MountFacts::of(&evidence.facts);
+        evidence.mount = MountFacts::from_facts(&evidence.facts);
         evidence.login = phases;
         if evidence.login.needs_repetition()
             && let Ok((second, phases)) = login::connect(self.target, &self.spec(1), self.clock).await

@@ -41,7 +41,7 @@ const SHOWN: [&str; 21] = [
 
 impl MountFacts {
     /// The mount of a session on a local path, from the session's facts; none for a local file system.
-    pub(crate) fn of(facts: &Facts) -> Option<Self> {
+    pub(crate) fn from_facts(facts: &Facts) -> Option<Self> {
         if facts.get("access")? != "mounted" {
             return None;
         }
@@ -81,12 +81,12 @@ mod tests {
             ("file_system".into(), "nfs4".into()),
             ("mount_options".into(), "rw,relatime,vers=4.2,rsize=8192,sync,noac,addr=10.0.0.1".into()),
         ]);
-        let mount = MountFacts::of(&facts).unwrap();
+        let mount = MountFacts::from_facts(&facts).unwrap();
         assert!(mount.is_nfs() && mount.has("sync") && mount.has("noac"));
         assert_eq!(mount.number("rsize"), Some(8192));
         let names: Vec<&str> = mount.options.keys().map(String::as_str).collect();
         assert_eq!(names, ["noac", "rsize", "sync", "vers"]);
         facts.insert("access".into(), "local".into());
-        assert_eq!(MountFacts::of(&facts), None);
+        assert_eq!(MountFacts::from_facts(&facts), None);
     }
 }

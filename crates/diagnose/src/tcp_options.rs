@@ -50,7 +50,7 @@ pub(crate) async fn compare_acknowledgements(
     if stalled_share(evidence) < STALLED {
         return Ok(());
     }
-    let socket = connection.session.socket().and_then(SocketOptions::of);
+    let socket = connection.session.socket().and_then(SocketOptions::from_stream);
     let Some(socket) = socket else { return Ok(()) };
     // Stalls make the rounds slow as well, and the one experiment is the proof.
     let deadline = deadline.max(clock.now() + MIN_TIME_NS);

@@ -177,7 +177,7 @@ mod routine {
 
 impl GssError {
     /// The cause of a status. The Kerberos code decides; the major status decides what it leaves open.
-    pub(crate) fn of(status: Status, names: Names<'_>) -> Self {
+    pub(crate) fn new(status: Status, names: Names<'_>) -> Self {
         let principal = || names.principal.to_owned();
         let service = || names.service.to_owned();
         match status.minor.wrapping_sub(PROTOCOL) {
@@ -264,7 +264,7 @@ mod tests {
 
     fn cause(call: &'static str, major: u32, minor: i32) -> GssError {
         let names = Names { principal: "alice@LAB", service: "cifs/nas" };
-        GssError::of(Status { call, major, minor, text: "as the library says".into() }, names)
+        GssError::new(Status { call, major, minor, text: "as the library says".into() }, names)
     }
 
     #[test]

@@ -128,7 +128,7 @@ pub enum Access {
 
 impl Access {
     /// That of an open whose bytes are read, or written too.
-    pub const fn of(write: bool) -> Self {
+    pub const fn from_write(write: bool) -> Self {
         if write { Self::Write } else { Self::Read }
     }
 }

@@ -207,7 +207,7 @@ fn shared(names: Vec<Axis>) -> Axes {
 impl Default for Coordinates {
     fn default() -> Self {
         static NONE: LazyLock<Coordinates> =
-            LazyLock::new(|| Coordinates::of(shared(Vec::new()), Box::new([])));
+            LazyLock::new(|| Coordinates::from_axes(shared(Vec::new()), Box::new([])));
         NONE.clone()
     }
 }
@@ -258,7 +258,7 @@ impl Coordinates {
         Self::default()
     }
 
-    fn of(axes: Axes, values: Box<[Value]>) -> Self {
+    fn from_axes(axes: Axes, values: Box<[Value]>) -> Self {
         Self(Arc::new(Position { axes, values }))
     }
 
@@ -282,11 +282,11 @@ impl Coordinates {
         let after = values[at + usize::from(is_known)..].iter().cloned();
         let values = before.chain([value]).chain(after).collect();
         if is_known {
-            return Self::of(Arc::clone(axes), values);
+            return Self::from_axes(Arc::clone(axes), values);
         }
         let mut axes = axes.to_vec();
         axes.insert(at, axis);
-        Self::of(shared(axes), values)
+        Self::from_axes(shared(axes), values)
     }
 
     /// These coordinates without some axes.
@@ -300,7 +300,7 @@ impl Coordinates {
         let kept = axes.iter().zip(values.iter()).filter(|(axis, _)| is_kept(axis));
         let (axes, values): (Vec<Axis>, Vec<Value>) =
             kept.map(|(axis, value)| (axis.clone(), value.clone())).unzip();
-        Self::of(shared(axes), values.into())
+        Self::from_axes(shared(axes), values.into())
     }
 
     /// The position on one axis.
@@ -351,7 +351,7 @@ impl<'de> Deserialize<'de> for Coordinates {
             axes.push(name(axis));
             values.push(value);
         }
-        Ok(Self::of(shared(axes), values.into()))
+        Ok(Self::from_axes(shared(axes), values.into()))
     }
 }
 
@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn coordinates_are_compared_axis_by_axis_whoever_owns_the_lists() {
-        let own = Coordinates::of(Arc::new(cell(3).0.axes.to_vec()), cell(3).0.values.clone());
+        let own = Coordinates::from_axes(Arc::new(cell(3).0.axes.to_vec()), cell(3).0.values.clone());
         assert_eq!(
             (own.cmp(&cell(3)), own.cmp(&cell(4)), own == cell(3)),
             (Ordering::Equal, Ordering::Less, true)

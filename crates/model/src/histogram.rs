@@ -267,7 +267,7 @@ impl Histogram {
     /// Reads [`Self::to_v2`]'s bytes.
     pub fn from_v2(bytes: &[u8]) -> Result<Self, HistogramError> {
         // The library decodes other forms and reports what is wrong with invalid bytes.
-        if let Some(resting) = Resting::of(bytes) {
+        if let Some(resting) = Resting::from_bytes(bytes) {
             let is_plain = resting.len() == 0 && *bytes == **EMPTY;
             let state = if is_plain { State::Empty } else { State::Resting(Arc::new(resting)) };
             return Ok(Self { state });

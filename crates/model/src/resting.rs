@@ -68,12 +68,12 @@ pub(crate) struct Resting {
 
 impl Resting {
     /// None if the bytes are invalid or of a form that only the library reads.
-    pub fn of(bytes: &[u8]) -> Option<Self> {
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (len, highest) = examine(bytes)?;
         Some(Self { counts: Counts::Bytes(bytes.into()), len, highest })
     }
 
-    /// As [`Self::of`], but without the bytes, which the archive has under that key.
+    /// As [`Self::from_bytes`], but without the bytes, which the archive has under that key.
     pub fn archived(bytes: &[u8], archive: &Arc<dyn HistogramArchive>, key: u64) -> Option<Self> {
         let (len, highest) = examine(bytes)?;
         Some(Self { counts: Counts::Archived(Arc::clone(archive), key), len, highest })
@@ -324,17 +324,17 @@ mod tests {
             bytes.extend(payload);
             bytes
         };
-        let good = Resting::of(&bytes(&[1, 2, 4])).unwrap();
+        let good = Resting::from_bytes(&bytes(&[1, 2, 4])).unwrap();
         let cells: Vec<Cell> = good.cells().collect();
         assert_eq!(cells.iter().map(|cell| (cell.lowest, cell.count)).collect::<Vec<_>>(), [(1, 1), (2, 2)]);
         assert_eq!((good.len(), good.highest()), (3, 2));
         // Cut within a number; a gap wider than all times; a time beyond the header's highest; sums beyond 64 bits.
         let most = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
         for broken in [&[0x80][..], &[0xff; 9], &[0xff, 0xff, 0x02, 2], &[most, most, most].concat()] {
-            assert!(Resting::of(&bytes(broken)).is_none(), "{broken:?}");
+            assert!(Resting::from_bytes(&bytes(broken)).is_none(), "{broken:?}");
         }
         let mut longer = bytes(&[2]);
         longer.push(2);
-        assert!(Resting::of(&longer).is_none());
+        assert!(Resting::from_bytes(&longer).is_none());
     }
 }

@@ -30,7 +30,8 @@ impl Plan {
         let mut names = vec![String::new(); typed.len()];
         let mut taken = BTreeSet::new();
         for ((_, base), members) in groups {
-            let urls: Vec<Parts<'_>> = members.iter().map(|member| Parts::of(&typed[*member].url)).collect();
+            let urls: Vec<Parts<'_>> =
+                members.iter().map(|member| Parts::from_url(&typed[*member].url)).collect();
             for (member, difference) in members.into_iter().zip(differences(&urls)) {
                 let name =
                     if difference.is_empty() { base.clone() } else { format!("{base} ({difference})") };
@@ -57,7 +58,7 @@ fn differences(urls: &[Parts<'_>]) -> Vec<String> {
 
 /// The protocol, or the last part of a path.
 fn base(url: &str) -> String {
-    let parts = Parts::of(url);
+    let parts = Parts::from_url(url);
     if let Some(scheme) = parts.scheme {
         return scheme.to_owned();
     }
@@ -76,7 +77,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(url: &'a str) -> Self {
+    fn from_url(url: &'a str) -> Self {
         let Some((scheme, rest)) = url.split_once("://") else {
             return Self { scheme: None, user: "", host: "", path: url, options: Vec::new() };
         };

@@ -103,7 +103,7 @@ thread_local! {
 }
 
 impl Resamples {
-    fn of(drawing: Drawing) -> Rc<Self> {
+    fn from_drawing(drawing: Drawing) -> Rc<Self> {
         LAST.with_borrow_mut(|last| match last {
             Some(known) if known.drawing == drawing => Rc::clone(known),
             _ => Rc::clone(last.insert(Rc::new(Self::drawn(drawing)))),
@@ -144,7 +144,7 @@ fn interval(pairs: &[Parts], total: TotalRatio, level: f64, resamples: usize, se
         distance.is_finite().then_some(distance / error)
     };
     let mut distances: Vec<(f64, u32)> = if pairs.len() <= MAX_SHARED {
-        let drawn = Resamples::of(Drawing { pairs: pairs.len(), resamples, seed });
+        let drawn = Resamples::from_drawing(Drawing { pairs: pairs.len(), resamples, seed });
         let resampled = drawn.counts.chunks_exact(pairs.len()).zip(&drawn.times);
         resampled.filter_map(|(counts, times)| Some((distance(counts)?, *times))).collect()
     } else {

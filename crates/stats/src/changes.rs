@@ -9,7 +9,7 @@
 pub(crate) fn change_points(series: &[f64], penalty: f64, shortest: usize) -> Vec<usize> {
     let n = series.len();
     let shortest = shortest.max(1);
-    let sums = Sums::of(series);
+    let sums = Sums::from_series(series);
     // best[t]: cost of the first t values; from[t]: start of their last segment.
     let mut best = vec![f64::INFINITY; n + 1];
     let mut from = vec![0; n + 1];
@@ -39,7 +39,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(series: &[f64]) -> Self {
+    fn from_series(series: &[f64]) -> Self {
         let centre = series.first().copied().unwrap_or(0.0);
         let mut sums = vec![(0.0, 0.0)];
         let mut sum = 0.0;

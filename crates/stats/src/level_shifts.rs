@@ -84,7 +84,7 @@ fn divide(
 
 /// Winsorised, centred and scaled; all zeros if the values do not vary.
 fn standardised(values: &[f64]) -> Vec<f64> {
-    let robust = Robust::of(values);
+    let robust = Robust::from_values(values);
     let values: Vec<f64> = values.iter().map(|value| robust.hold(*value, 0.0)).collect();
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

@@ -141,7 +141,7 @@ pub fn further_runs_like_the_last(series: &[RunSeries], error: f64, seed: u64) -
 /// The last run's log ratio to the runs from `begin` on, with the prediction interval at `level`; none if there are too few
 /// runs.
 pub fn last_run_shift(series: &RunSeries, begin: usize, level: f64) -> Option<Estimate> {
-    let last = LastRun::of(series, begin)?;
+    let last = LastRun::new(series, begin)?;
     let reach = student_quantile(f64::midpoint(1.0, level), last.degrees_of_freedom) * last.error;
     let interval = Interval::new(last.difference - reach, last.difference + reach);
     Some(Estimate { value: last.difference, interval: Some(interval), n: 1 })
@@ -157,7 +157,7 @@ struct LastRun {
 }
 
 impl LastRun {
-    fn of(series: &RunSeries, begin: usize) -> Option<Self> {
+    fn new(series: &RunSeries, begin: usize) -> Option<Self> {
         let (last, before) = series.values.get(begin..)?.split_last()?;
         // Without repetitions the scatter between runs contains the error within them.
         let within = (*series.errors.last()?).unwrap_or(0.0);
@@ -180,7 +180,7 @@ impl LastRun {
 
 /// Two-sided p-value of the last run; none if it cannot be judged, or is not far enough from every run before it.
 fn last_run_p_value(series: &RunSeries, begin: usize) -> Option<f64> {
-    let last = LastRun::of(series, begin)?;
+    let last = LastRun::new(series, begin)?;
     if last.difference.abs() <= BEYOND * last.widest {
         return None;
     }

@@ -112,7 +112,7 @@ impl SingleSurface {
 /// same direction by more than its margin, the scatter of the cells and 2 %. They have no cell in common.
 pub fn single_run_regions(surface: &SingleSurface) -> Vec<SingleRegion> {
     let Some(scatter) = surface.scatter() else { return Vec::new() };
-    let sums = Sums::of(surface, |cell| {
+    let sums = Sums::new(surface, |cell| {
         cell.log_ratio.abs() > cell.margin.max(DEVIATIONS * scatter).max(NEGLIGIBLE)
     });
     let row_spans = || (0..surface.rows).flat_map(|top| (top + 1..=surface.rows).map(move |end| (top, end)));
@@ -150,7 +150,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(surface: &SingleSurface, differs: impl Fn(SingleCell) -> bool) -> Self {
+    fn new(surface: &SingleSurface, differs: impl Fn(SingleCell) -> bool) -> Self {
         let width = surface.columns + 1;
         let mut table = vec![[0.0; 4]; width * (surface.rows + 1)];
         for row in 0..surface.rows {

@@ -14,7 +14,7 @@ pub(crate) struct Robust {
 }
 
 impl Robust {
-    pub fn of(values: &[f64]) -> Self {
+    pub fn from_values(values: &[f64]) -> Self {
         let mut sorted = values.to_vec();
         let centre = median(&mut sorted).unwrap_or(0.0);
         for value in &mut sorted {
@@ -37,11 +37,11 @@ mod tests {
 
     #[test]
     fn an_outlier_is_held_at_the_edge_of_its_series() {
-        let robust = Robust::of(&[0.0, 1.0, 2.0, 3.0, 100.0]);
+        let robust = Robust::from_values(&[0.0, 1.0, 2.0, 3.0, 100.0]);
         assert!((robust.hold(100.0, 0.0) - (2.0 + 3.0 * 1.4826)).abs() < 1e-12);
         assert!([0.0, 3.0].iter().all(|inner| (robust.hold(*inner, 0.0) - inner).abs() < 1e-12));
         assert!((robust.hold(-100.0, 2.0) - (2.0 - 6.0 * 1.4826)).abs() < 1e-12, "the least spread");
-        let without_spread = Robust::of(&[1.0, 1.0, 1.0, 5.0]).hold(5.0, 0.0);
+        let without_spread = Robust::from_values(&[1.0, 1.0, 1.0, 5.0]).hold(5.0, 0.0);
         assert!((without_spread - 5.0).abs() < 1e-12, "no spread, no outlier: {without_spread}");
     }
 }

@@ -57,7 +57,7 @@ impl ClientTls {
             ServerName::try_from(bare.to_owned()).map_err(|_| TlsError::Name { host: host.to_owned() })?;
         let connector = TlsConnector::from(Arc::clone(&self.config));
         let stream = connector.connect(name, Socket::new(tcp)).await;
-        let stream = stream.map_err(|error| TlsError::of(&error, host))?;
+        let stream = stream.map_err(|error| TlsError::new(&error, host))?;
         // The library rejects a protocol that was not offered. Many servers select none, although RFC 9289, 5.1 requires it.
         Ok(TlsStream::new(stream, host))
     }

@@ -92,7 +92,7 @@ pub enum TlsError {
 
 impl TlsError {
     /// The cause of a failed handshake with `host`, or of a failed connection after it.
-    pub(crate) fn of(error: &io::Error, host: &str) -> Self {
+    pub(crate) fn new(error: &io::Error, host: &str) -> Self {
         if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
             return Self::of_library(error, host);
         }

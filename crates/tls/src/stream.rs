@@ -89,7 +89,7 @@ impl TlsStream {
 
     /// A failure in words, which the library's own error does not have.
     fn explained(&self, error: io::Error) -> io::Error {
-        match TlsError::of(&error, &self.host) {
+        match TlsError::new(&error, &self.host) {
             TlsError::Cut | TlsError::Connection(_) => error,
             explained => io::Error::new(error.kind(), explained),
         }

@@ -44,7 +44,7 @@ pub fn run_all(root: &Path, out: &mut impl Write) -> io::Result<()> {
 
 /// Builds the program of one kind, or takes `path`, and adds its packages to `target/dist/out`.
 pub fn run(root: &Path, kind: Kind, path: Option<&str>, out: &mut impl Write) -> io::Result<()> {
-    let release = Release::of(root)?;
+    let release = Release::from_root(root)?;
     let path = match path {
         Some(path) => fs::canonicalize(path)?,
         None => build::program(&release, root, kind)?,

@@ -19,7 +19,7 @@ pub(super) struct Release {
 }
 
 impl Release {
-    pub fn of(root: &Path) -> io::Result<Self> {
+    pub fn from_root(root: &Path) -> io::Result<Self> {
         let epoch = match std::env::var("SOURCE_DATE_EPOCH") {
             Ok(epoch) => epoch,
             Err(_) => command::output("git", &["log", "-1", "--format=%ct"], root)?.trim().to_owned(),

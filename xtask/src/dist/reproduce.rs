@@ -13,7 +13,7 @@ const DIRECTORIES: [&str; 2] = ["one", "another-directory"];
 
 /// Returns an error that names the first difference if the two programs differ.
 pub fn run(root: &Path, kind: Kind, out: &mut impl Write) -> io::Result<()> {
-    let release = Release::of(root)?;
+    let release = Release::from_root(root)?;
     let below = root.join("target/reproduce");
     let mut programs = Vec::new();
     for name in DIRECTORIES {

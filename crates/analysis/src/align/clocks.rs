@@ -24,7 +24,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     /// Infers the clock of a run. Own runs report the resolution; of imported runs the printed rates are examined.
-    pub fn of(run: &RunData) -> Self {
+    pub fn from_run(run: &RunData) -> Self {
         let times = if run.header.is_imported() { reported_times(&run.steps) } else { Vec::new() };
         let found = clock_quanta(&times);
         let reported_ns = run.clock_reported_ns();

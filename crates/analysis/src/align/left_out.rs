@@ -18,7 +18,7 @@ pub(crate) struct Unusable {
 
 impl Unusable {
     /// Lists the steps that cannot be used and the positions without counterpart.
-    pub fn of(layouts: &[Layout], table: &StepTable<'_>) -> Self {
+    pub fn new(layouts: &[Layout], table: &StepTable<'_>) -> Self {
         let mut found = Self::default();
         for layout in layouts {
             for coordinates in &layout.positions {

@@ -48,14 +48,14 @@ pub(crate) fn align<'a>(runs: &'a [RunData], options: &Options) -> Aligned<'a> {
     let compared = compared_systems(&systems, runs);
     let layouts = layouts(runs.iter().flat_map(|run| &run.steps), options);
     let steps = step_table(runs, &systems);
-    let unusable = Unusable::of(&layouts, &steps);
+    let unusable = Unusable::new(&layouts, &steps);
     Aligned {
         runs,
         systems,
         compared,
         layouts,
         steps,
-        clocks: runs.iter().map(Clock::of).collect(),
+        clocks: runs.iter().map(Clock::from_run).collect(),
         left_out: unusable.left_out,
         unaligned: unusable.unaligned,
     }

@@ -20,7 +20,7 @@ pub(crate) fn systems(runs: &[RunData]) -> Vec<System> {
                 url: identity.url.clone(),
                 run,
                 target: target as u32,
-                access: Access::of(&identity.url, &facts),
+                access: Access::new(&identity.url, &facts),
                 min_sample_time: min_sample_time(&data.header.plan),
                 facts,
             });

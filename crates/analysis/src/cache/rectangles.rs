@@ -30,7 +30,7 @@ pub(crate) struct Shares {
 
 impl Shares {
     /// The shares that `share` finds in a system's cells.
-    pub(crate) fn of(section: &Section, system: usize, share: impl Fn(&CacheShares) -> Option<f64>) -> Self {
+    pub(crate) fn new(section: &Section, system: usize, share: impl Fn(&CacheShares) -> Option<f64>) -> Self {
         let at = |row: &crate::types::Row, axis: usize| row.position.get(axis).cloned().flatten();
         let values = |axis: usize| -> Vec<Option<Value>> {
             section.rows.iter().map(|row| at(row, axis)).collect::<BTreeSet<_>>().into_iter().collect()

@@ -106,7 +106,7 @@ pub(crate) struct ServerEvidence {
 }
 
 impl ServerEvidence {
-    pub fn of(steps: &[&StepResult]) -> Self {
+    pub fn from_steps(steps: &[&StepResult]) -> Self {
         let seen = || steps.iter().map(|step| &step.measure.server);
         let passes = TimedPasses {
             all: steps.iter().map(|step| step.measure.passes).sum(),

@@ -136,7 +136,7 @@ pub(crate) fn cache_shares_of(
     let cache_shares = match (read, written) {
         (1.., 0) => {
             let wire = wire(|wire| wire.payload_received);
-            let evidence = ServerEvidence::of(steps);
+            let evidence = ServerEvidence::from_steps(steps);
             let counted = CountedBytes { application: read, wire, ..evidence.counted };
             read_cache_shares(&counted, evidence.probes.as_ref())
                 .map(|cache_shares| evidence.explain(cache_shares))

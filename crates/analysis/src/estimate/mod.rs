@@ -112,7 +112,7 @@ fn row(
     let steps: Vec<&[&StepResult]> = aligned.steps.at(coordinates).collect();
     let outcomes = steps.iter().zip(&aligned.systems).map(|(steps, system)| {
         let good: Vec<&StepResult> = steps.iter().copied().filter(|s| usable(s, layout.unit)).collect();
-        let buffering = Buffering::of(system.access, &system.facts, coordinates);
+        let buffering = Buffering::new(system.access, &system.facts, coordinates);
         let link = options.link.filter(|_| system.uses_link());
         let outcome = outcome(&good, layout.unit, options, curve)?;
         let lowest_rate = aligned.clocks[system.run].lowest_rate(outcome.rate.value, outcome.measured_ns);

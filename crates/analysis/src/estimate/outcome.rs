@@ -73,7 +73,7 @@ pub(crate) fn outcome(
         .into(),
         measured_ns: steps.iter().map(|step| step.measure.base_ns() as f64).sum::<f64>() / steps.len() as f64,
         buffering: Buffering::default(),
-        wire: WireTraffic::of(steps).into(),
+        wire: WireTraffic::from_steps(steps).into(),
         per_operation: WirePerOperation {
             requests_per_operation: requests_per_operation(steps),
             wire_bytes_per_operation: wire_bytes_per_operation(steps),

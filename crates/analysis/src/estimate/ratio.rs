@@ -19,7 +19,7 @@ use crate::types::{
 const ANY_CLOCK: f64 = 2.0 / 3.0;
 
 impl SingleRun {
-    fn of(log: &Estimate, pairs: &Pairs, options: &Options) -> Self {
+    fn new(log: &Estimate, pairs: &Pairs, options: &Options) -> Self {
         let known = pairs.clocks_ns.0.is_some() && pairs.clocks_ns.1.is_some();
         let equal_share = options.equal_spread.map(|spread| 3.0 * spread);
         // Runs declared equal show what their clocks do.
@@ -86,7 +86,7 @@ pub(crate) fn ratio(pairs: &Pairs, options: &Options) -> Option<Ratio> {
         p_value: interleaved.then(|| signed_rank_p_value(&pairs.log_ratios())),
         q_value: None,
         repetitions_needed: unresolved.and_then(|unresolved| unresolved.repetitions),
-        single_run: (pairs.pairing == Pairing::SingleRun).then(|| SingleRun::of(&log, pairs, options)),
+        single_run: (pairs.pairing == Pairing::SingleRun).then(|| SingleRun::new(&log, pairs, options)),
     })
 }
 
@@ -98,12 +98,12 @@ pub(crate) fn judged(
     clock: f64,
     tolerance: f64,
 ) -> (RatioVerdict, Option<Unresolved>) {
-    let verdict = RatioVerdict::of(log, tolerance);
+    let verdict = RatioVerdict::new(log, tolerance);
     if work.is_some_and(|work| !verdict.holds_for_all_work(work, tolerance)) {
         let stalls = Unresolved { obstacle: Obstacle::Stalls, repetitions: None };
         return (RatioVerdict::NotResolved, Some(stalls));
     }
-    (verdict, Unresolved::of(log, clock, verdict, tolerance))
+    (verdict, Unresolved::new(log, clock, verdict, tolerance))
 }
 
 /// True if the ratio of all work differs from the typical one by more than noise explains: one of them lies outside of the
@@ -138,7 +138,7 @@ pub(crate) struct Unresolved {
 impl Unresolved {
     /// Of a log ratio whose interval includes `clock`, the allowance of the clocks, which no repetition narrows; none
     /// if it is resolved.
-    pub(crate) fn of(log: &Estimate, clock: f64, verdict: RatioVerdict, tolerance: f64) -> Option<Self> {
+    pub(crate) fn new(log: &Estimate, clock: f64, verdict: RatioVerdict, tolerance: f64) -> Option<Self> {
         if verdict != RatioVerdict::NotResolved {
             return None;
         }
@@ -173,7 +173,7 @@ mod tests {
     fn unresolved(ratio: f64, low: f64, high: f64, n: usize, clock: f64) -> (Obstacle, Option<usize>) {
         let interval = Some(Interval::new(low.ln(), high.ln()));
         let log = Estimate { value: ratio.ln(), interval, n };
-        let found = Unresolved::of(&log, clock, RatioVerdict::of(&log, 0.02), 0.02).unwrap();
+        let found = Unresolved::new(&log, clock, RatioVerdict::new(&log, 0.02), 0.02).unwrap();
         (found.obstacle, found.repetitions)
     }
 

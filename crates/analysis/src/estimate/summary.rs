@@ -65,9 +65,9 @@ fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summar
     let wider = wider.and_then(|wider| wider.widened(allowance).interval);
     let scatter = options.run_scatter.filter(|_| pairing == Pairing::NotInterleaved);
     let log = scatter.map_or(log, |scatter| scatter.included(&log, options.level));
-    let is_equal = RatioVerdict::of(&log, options.tolerance) == RatioVerdict::AboutTheSame;
+    let is_equal = RatioVerdict::new(&log, options.tolerance) == RatioVerdict::AboutTheSame;
     let of_equal = || StalledCells::of_equal(ratios).filter(|_| is_equal);
-    let stalled = StalledCells::of(ratios).or_else(of_equal);
+    let stalled = StalledCells::from_ratios(ratios).or_else(of_equal);
     let work = stalled.map(|stalled| with_total_work(&log, &stalled, counted.len()));
     let (verdict, unresolved) = judged(&log, work.as_ref(), allowance, options.tolerance);
     let single = || ratios.iter().filter_map(|ratio| ratio.single_run);
@@ -83,7 +83,7 @@ fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summar
         incomplete_cells: cells.len() - counted.len(),
         cached: None,
         unequal_storage: None,
-        counts: VerdictCounts::of(ratios.iter().copied()),
+        counts: VerdictCounts::from_ratios(ratios.iter().copied()),
         stalled,
         repetitions_needed: unresolved.and_then(|unresolved| unresolved.repetitions),
         obstacle: unresolved.map(|unresolved| unresolved.obstacle),

@@ -26,7 +26,7 @@ const IN_MEMORY: &str = "possibly in memory";
 /// stage writes them.
 pub(crate) fn unlike_conditions(aligned: &Aligned<'_>) -> Vec<UnlikeCondition> {
     let known: Vec<SystemConditions> =
-        (0..aligned.systems.len()).map(|system| SystemConditions::of(aligned, system)).collect();
+        (0..aligned.systems.len()).map(|system| SystemConditions::new(aligned, system)).collect();
     Condition::ALL.into_iter().filter_map(|condition| unlike(aligned, &known, condition)).collect()
 }
 
@@ -79,7 +79,7 @@ struct FreeSpace {
 }
 
 impl FreeSpace {
-    fn of(facts: &Facts) -> Option<Self> {
+    fn from_facts(facts: &Facts) -> Option<Self> {
         let bytes = |fact: Fact| fact.value(facts)?.parse::<u64>().ok();
         let total_bytes = bytes(Fact::SpaceTotal)?;
         let available_bytes = bytes(Fact::SpaceAvailable)?;
@@ -103,9 +103,9 @@ struct SystemConditions {
 }
 
 impl SystemConditions {
-    fn of(aligned: &Aligned<'_>, index: usize) -> Self {
+    fn new(aligned: &Aligned<'_>, index: usize) -> Self {
         let system = &aligned.systems[index];
-        let stated = StatedFacts::of(system);
+        let stated = StatedFacts::from_system(system);
         let all = [
             (Condition::Dialect, stated.dialect()),
             (Condition::Signing, stated.signing()),
@@ -118,7 +118,7 @@ impl SystemConditions {
         let is_known = |value: &String| !UNKNOWN.contains(&value.trim().to_lowercase().as_str());
         let known =
             all.into_iter().filter_map(|(condition, value)| Some((condition, value.filter(is_known)?)));
-        Self { values: known.collect(), space: FreeSpace::of(&system.facts) }
+        Self { values: known.collect(), space: FreeSpace::from_facts(&system.facts) }
     }
 }
 
@@ -148,7 +148,7 @@ impl Mount<'_> {
 }
 
 impl<'a> StatedFacts<'a> {
-    fn of(system: &'a System) -> Self {
+    fn from_system(system: &'a System) -> Self {
         let file_system = Fact::FileSystem.value(&system.facts).unwrap_or_default();
         let is_nfs = file_system.starts_with("nfs");
         let is_smb = ["cifs", "smb3"].contains(&file_system);

@@ -23,7 +23,7 @@ pub(super) fn sentences(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sen
     let tables = tables(aligned, estimated);
     let name = |table: &Table<'_>| aligned.systems[table.system].name.as_str();
     let title = |table: &Table<'_>| estimated.sections[table.section].title.as_str();
-    let step = |table: &Table<'_>| Step::of(aligned, table);
+    let step = |table: &Table<'_>| Step::new(aligned, table);
     let mut found = Vec::new();
     let mut copies = BTreeSet::new();
     for (index, two) in tables.iter().enumerate() {
@@ -104,7 +104,7 @@ struct Step {
 }
 
 impl Step {
-    fn of(aligned: &Aligned<'_>, table: &Table<'_>) -> Self {
+    fn new(aligned: &Aligned<'_>, table: &Table<'_>) -> Self {
         let thousandths = all(table).flatten().map(|(rate, _)| (rate * 1e3).round() as u64);
         let clock = &aligned.clocks[aligned.systems[table.system].run];
         Self {

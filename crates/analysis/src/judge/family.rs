@@ -23,7 +23,7 @@ pub(crate) struct Family {
 
 impl Family {
     /// Counts the tests.
-    pub(crate) fn of(estimated: &Estimated, options: &Options) -> Self {
+    pub(crate) fn new(estimated: &Estimated, options: &Options) -> Self {
         let sections = estimated.pairs.iter().flatten();
         let tests = sections.map(|cells| cells.iter().flatten().count() + 1).sum();
         Self { tests, tolerance: options.tolerance.ln_1p() }

@@ -90,7 +90,7 @@ struct Point {
 }
 
 impl Point {
-    fn of(row: &Row, outcome: &Outcome) -> Option<Self> {
+    fn new(row: &Row, outcome: &Outcome) -> Option<Self> {
         let interval = outcome.rate.interval?;
         let serial = |axis| row.coordinates.number(axis).is_none_or(|number| number == 1);
         Some(Self {
@@ -120,7 +120,7 @@ fn lines(aligned: &Aligned<'_>, section: &Section, system: usize) -> Vec<Vec<Poi
     for row in &section.rows {
         let outcome = row.outcomes[system].as_ref();
         let outcome = outcome.filter(|outcome| crossed_the_wire(aligned, system, outcome));
-        let Some(point) = outcome.and_then(|outcome| Point::of(row, outcome)) else { continue };
+        let Some(point) = outcome.and_then(|outcome| Point::new(row, outcome)) else { continue };
         let mut others = row.position.clone();
         others.remove(along);
         lines.entry(others).or_default().push(point);
@@ -141,7 +141,7 @@ struct Level {
 
 impl Level {
     /// The first points of a line that are level; none if they are too few or their records too similar.
-    fn of(line: impl Iterator<Item = Point>) -> Option<Self> {
+    fn from_line(line: impl Iterator<Item = Point>) -> Option<Self> {
         let mut level = Self::default();
         for point in line {
             let mut longer = level.clone();
@@ -199,7 +199,7 @@ impl Level {
 /// Rates of large records level off, and no smaller record is faster.
 fn bandwidth_cap(lines: &[Vec<Point>]) -> Option<Guess> {
     let of = |line: &Vec<Point>| {
-        let level = Level::of(line.iter().rev().copied())?;
+        let level = Level::from_line(line.iter().rev().copied())?;
         let (_, high) = level.range();
         line.iter().all(|point| point.rate <= high).then_some(level)
     };
@@ -212,7 +212,7 @@ fn bandwidth_cap(lines: &[Vec<Point>]) -> Option<Guess> {
 
 /// Small records have the same number of operations per second, with one operation in flight.
 fn round_trip(lines: &[Vec<Point>]) -> Option<Guess> {
-    let of = |line: &Vec<Point>| Level::of(line.iter().map(|point| point.in_operations()));
+    let of = |line: &Vec<Point>| Level::from_line(line.iter().map(|point| point.in_operations()));
     let levels: Vec<Option<Level>> = lines.iter().map(of).collect();
     let level = Level::common(lines.len(), &levels)?;
     if level.is_client_busy() || !level.points.iter().all(|point| point.is_serial) {
@@ -320,7 +320,7 @@ fn signing_cpu(
             let rows = estimated.sections[index].rows.iter().zip(&estimated.pairs[index][comparison]);
             let costs: Vec<SigningCost> = rows
                 .filter(|(_, pairs)| pairs.as_ref().is_some_and(is_slower))
-                .filter_map(|(row, _)| SigningCost::of(aligned, row, signed, unsigned))
+                .filter_map(|(row, _)| SigningCost::new(aligned, row, signed, unsigned))
                 .collect();
             let cpu_ns_per_byte = median_or_zero(&costs.iter().map(|cost| cost.cpu_ns).collect::<Vec<f64>>());
             let ns_per_byte = median_or_zero(&costs.iter().map(|cost| cost.ns).collect::<Vec<f64>>());
@@ -343,7 +343,7 @@ struct SigningCost {
 }
 
 impl SigningCost {
-    fn of(aligned: &Aligned<'_>, row: &Row, signed: usize, unsigned: usize) -> Option<Self> {
+    fn new(aligned: &Aligned<'_>, row: &Row, signed: usize, unsigned: usize) -> Option<Self> {
         let of = |system: usize| {
             let outcome = row.outcomes[system].as_ref()?;
             crossed_the_wire(aligned, system, outcome)

@@ -117,7 +117,7 @@ pub(crate) fn judge(
         all.map(|index| compare(aligned, estimated, index, contradictions.len(), options)).collect();
     let self_checks = summaries(aligned.runs.iter().flat_map(|run| &run.steps));
     let unlike_conditions = unlike_conditions(aligned);
-    let family = Family::of(estimated, options);
+    let family = Family::new(estimated, options);
     Judged {
         mechanisms: mechanisms(aligned, estimated, &unlike_conditions, &family),
         unlike_conditions,

@@ -141,7 +141,7 @@ impl Divided<'_> {
             Evidence::EachCell => PartEvidence::EachCell,
             Evidence::OnAverage => PartEvidence::OnAverage,
         };
-        if RatioVerdict::of(&log, self.options.tolerance) != direction {
+        if RatioVerdict::new(&log, self.options.tolerance) != direction {
             return None;
         }
         let range = match evidence {
@@ -203,7 +203,7 @@ impl Divided<'_> {
             self.grids[*test].section.rows[row].ratios[self.comparison].as_ref()
         };
         let ratios: Vec<&Ratio> = part.cells.iter().filter_map(ratio).collect();
-        let stalled = StalledCells::of(&ratios)?;
+        let stalled = StalledCells::from_ratios(&ratios)?;
         (stalled.cells == ratios.len()).then_some(stalled.total_work)
     }
 }

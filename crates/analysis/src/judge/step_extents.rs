@@ -14,7 +14,7 @@ struct Repetition {
 }
 
 impl Repetition {
-    fn of(steps: &[&StepResult]) -> Self {
+    fn from_steps(steps: &[&StepResult]) -> Self {
         let starts = || steps.iter().map(|step| step.started_unix_ms);
         let first = starts().min().unwrap_or(0);
         let last = starts().max().unwrap_or(0);
@@ -52,7 +52,7 @@ impl<'a> StepExtents<'a> {
             groups.entry((&step.coordinates, step.repetition)).or_default().push(step);
         }
         let repetitions: HashMap<_, Repetition> =
-            groups.into_iter().map(|(key, steps)| (key, Repetition::of(&steps))).collect();
+            groups.into_iter().map(|(key, steps)| (key, Repetition::from_steps(&steps))).collect();
         // Where targets take turns, the start of one says nothing about the end of the other.
         let mut begins: Vec<u64> = if repetitions.values().any(|repetition| repetition.has_turns) {
             repetitions.values().map(|repetition| repetition.first_start_ms).collect()

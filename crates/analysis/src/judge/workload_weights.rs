@@ -46,7 +46,7 @@ pub(crate) fn weighed(
         let found = (covered >= MIN_COVERED).then(|| total(&shares, options)).flatten();
         let verdict = found
             .as_ref()
-            .map_or(RatioVerdict::NotResolved, |(log, _)| RatioVerdict::of(log, options.tolerance));
+            .map_or(RatioVerdict::NotResolved, |(log, _)| RatioVerdict::new(log, options.tolerance));
         let pairing = found.as_ref().map(|(_, pairing)| *pairing);
         let ratio = found.map(|(log, _)| log.map(f64::exp));
         WeightedComparison {

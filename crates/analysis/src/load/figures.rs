@@ -25,7 +25,7 @@ pub(crate) fn load_figures(
     limits: &[ResponseLimit],
     options: &Options,
 ) -> (Vec<LoadLevel>, Vec<LoadComparison>) {
-    let series = LoadSeries::of(aligned, layout, rows);
+    let series = LoadSeries::new(aligned, layout, rows);
     let figures = series_figures(&series, layout.unit, limits);
     let levels = figures.iter().map(|(system, figure, found)| level(*system, *figure, found, options.level));
     let mut comparisons = Vec::new();
@@ -131,7 +131,7 @@ impl Pair<'_> {
 
 /// Whether the first system is better: less time, or more of anything else.
 fn better(figure: LoadFigure, log: &Estimate, options: &Options) -> RatioVerdict {
-    match RatioVerdict::of(log, options.tolerance) {
+    match RatioVerdict::new(log, options.tolerance) {
         RatioVerdict::Faster if figure.is_time() => RatioVerdict::Slower,
         RatioVerdict::Slower if figure.is_time() => RatioVerdict::Faster,
         verdict => verdict,

@@ -30,7 +30,7 @@ pub(crate) struct LoadSeries<'a> {
 
 impl<'a> LoadSeries<'a> {
     /// The steps of users of a section; those of starts per second where there are no others.
-    pub(crate) fn of(aligned: &'a Aligned<'a>, layout: &'a Layout, rows: &[Row]) -> Self {
+    pub(crate) fn new(aligned: &'a Aligned<'a>, layout: &'a Layout, rows: &[Row]) -> Self {
         let is_open = |row: &&Row| row.coordinates.get(axis::RATE).is_some();
         let by_rate = rows.iter().all(|row| is_open(&row));
         let rows: Vec<&Row> = rows.iter().filter(|row| is_open(row) == by_rate).collect();

@@ -27,7 +27,7 @@ pub(crate) fn sentences(stages: &Stages<'_>, index: usize) -> Vec<Sentence> {
 }
 
 fn words(section: &Section, system: usize, name: &str) -> Option<String> {
-    let shares = Shares::of(section, system, |cache_shares| Some(cache_shares.client.low));
+    let shares = Shares::new(section, system, |cache_shares| Some(cache_shares.client.low));
     let cache_shares =
         section.rows.iter().filter_map(|row| row.outcomes[system].as_ref()?.cache_shares.as_deref());
     let bound =

@@ -86,7 +86,7 @@ fn part(stages: &Stages<'_>, group: &Group<'_>, pairs: usize) -> String {
     if group.pairs.len() >= SMALLEST_SAMPLE_95
         && let Some(log) = hodges_lehmann(&group.pairs, stages.options.level)
     {
-        let verdict = RatioVerdict::of(&log, stages.options.tolerance);
+        let verdict = RatioVerdict::new(&log, stages.options.tolerance);
         let claim = claim(&log.map(f64::exp), verdict, "with it", "without it");
         return format!("{place} {claim} ({})", basis(Pairing::NotInterleaved, pairs));
     }

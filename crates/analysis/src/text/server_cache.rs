@@ -52,7 +52,7 @@ fn estimated(section: &Section, system: usize) -> Vec<String> {
     let share = |cache_shares: &CacheShares| {
         (cache_shares.server_examined && cache_shares.grade < Grade::C).then(|| cache_shares.storage.middle())
     };
-    let shares = Shares::of(section, system, share);
+    let shares = Shares::new(section, system, share);
     let parts = [
         shares.part(section, STRONG, f64::INFINITY, "storage serves half or more of"),
         shares.part(section, WEAK, STRONG, "storage serves less than half of"),

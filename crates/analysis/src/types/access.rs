@@ -17,7 +17,7 @@ pub enum Access {
 
 impl Access {
     /// From the target's facts, or from its URL where a run is older than the fact.
-    pub(crate) fn of(url: &str, facts: &Facts) -> Self {
+    pub(crate) fn new(url: &str, facts: &Facts) -> Self {
         match Fact::Access.value(facts) {
             Some("mounted") => Self::Mounted,
             Some("local") => Self::Local,
@@ -58,7 +58,7 @@ pub enum Buffering {
 
 impl Buffering {
     /// From the target's facts and the cell's policies.
-    pub(crate) fn of(access: Access, facts: &Facts, coordinates: &Coordinates) -> Self {
+    pub(crate) fn new(access: Access, facts: &Facts, coordinates: &Coordinates) -> Self {
         let by_client =
             access != Access::Direct && Fact::DirectIo.value(facts).is_none_or(|yes| yes != "yes");
         let cache = coordinates.text("cache").unwrap_or_default();
@@ -90,10 +90,10 @@ mod tests {
     #[test]
     fn access_follows_from_fact_url_and_file_system() {
         let fact = |name: &str, value: &str| Facts::from([(name.to_owned(), value.to_owned())]);
-        assert_eq!(Access::of("smb://nas/share", &Facts::new()), Access::Direct);
-        assert_eq!(Access::of("/mnt", &fact("access", "mounted")), Access::Mounted);
-        assert_eq!(Access::of("/mnt", &fact("file_system", "cifs")), Access::Mounted);
-        assert_eq!(Access::of("file:///srv", &fact("file_system", "ext4")), Access::Local);
+        assert_eq!(Access::new("smb://nas/share", &Facts::new()), Access::Direct);
+        assert_eq!(Access::new("/mnt", &fact("access", "mounted")), Access::Mounted);
+        assert_eq!(Access::new("/mnt", &fact("file_system", "cifs")), Access::Mounted);
+        assert_eq!(Access::new("file:///srv", &fact("file_system", "ext4")), Access::Local);
     }
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
         let letter = |access, direct: &str, cache: &str, sync: &str| {
             let facts = Facts::from([("direct_io".to_owned(), direct.to_owned())]);
             let at = Coordinates::new().with("cache", Value::text(cache)).with("sync", Value::text(sync));
-            Buffering::of(access, &facts, &at).letter()
+            Buffering::new(access, &facts, &at).letter()
         };
         assert_eq!(letter(Access::Local, "no", "normal", "normal"), "Y");
         assert_eq!(letter(Access::Mounted, "yes", "normal", "normal"), "H");

@@ -19,7 +19,7 @@ pub enum RatioVerdict {
 
 impl RatioVerdict {
     /// The verdict on a log ratio, with `tolerance` as a share (0.02).
-    pub fn of(log_ratio: &Estimate, tolerance: f64) -> Self {
+    pub fn new(log_ratio: &Estimate, tolerance: f64) -> Self {
         let edge = tolerance.ln_1p();
         match log_ratio.interval {
             Some(interval) if interval.low > edge => Self::Faster,

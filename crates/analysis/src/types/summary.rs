@@ -19,7 +19,7 @@ pub struct VerdictCounts {
 }
 
 impl VerdictCounts {
-    pub(crate) fn of<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Self {
+    pub(crate) fn from_ratios<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Self {
         let mut counts = Self::default();
         for ratio in ratios {
             *match ratio.verdict {
@@ -80,7 +80,7 @@ pub struct StalledCells {
 
 impl StalledCells {
     /// Those in which stalls decide.
-    pub(crate) fn of(ratios: &[&Ratio]) -> Option<Self> {
+    pub(crate) fn from_ratios(ratios: &[&Ratio]) -> Option<Self> {
         Self::together(ratios.iter().copied().filter(|ratio| ratio.stalls_decide))
     }
 

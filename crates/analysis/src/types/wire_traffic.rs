@@ -18,7 +18,7 @@ pub struct WireTraffic {
 
 impl WireTraffic {
     /// None without bytes or without a count.
-    pub(crate) fn of(steps: &[&StepResult]) -> Option<Self> {
+    pub(crate) fn from_steps(steps: &[&StepResult]) -> Option<Self> {
         let mut application_bytes = 0;
         let mut wire_bytes = 0;
         let mut uncrossed = 0;

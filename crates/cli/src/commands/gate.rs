@@ -140,7 +140,7 @@ struct GateKey {
 }
 
 impl GateKey {
-    fn of(plan: &ResolvedPlan) -> Self {
+    fn from_plan(plan: &ResolvedPlan) -> Self {
         Self { plan: without_seed(&plan.typed), host: host_name() }
     }
 }
@@ -153,7 +153,7 @@ pub fn gate(args: &GateArgs) -> Result<ExitCode, Failure> {
     if let Some(runs) = args.calibrate {
         return calibrate(&plan, runs, args);
     }
-    let key = GateKey::of(&plan);
+    let key = GateKey::from_plan(&plan);
     let files = OutputFiles::new(&args.output, &args.run.output);
     let report = |run: Option<RunId>, verdict: GateVerdict| GateReport {
         title: plan.title.clone(),

@@ -116,7 +116,7 @@ fn parse_watchdog(text: &str) -> Result<Watchdog, String> {
         return Err("give a time from 1s to 24h".to_owned());
     }
     match queries.trim().parse() {
-        Ok(queries @ 1..=1000) => Ok(Watchdog::of(idle, queries)),
+        Ok(queries @ 1..=1000) => Ok(Watchdog::new(idle, queries)),
         _ => Err(format!("'{queries}' is not a number of queries from 1 to 1000")),
     }
 }

@@ -21,7 +21,7 @@ pub enum Hosts {
 
 impl Hosts {
     /// The names for a listener at this address.
-    pub fn of(address: SocketAddr) -> Self {
+    pub fn from_address(address: SocketAddr) -> Self {
         if address.ip().to_canonical().is_loopback() {
             return Self::Loopback;
         }
@@ -63,8 +63,8 @@ mod tests {
 
     #[test]
     fn names_of_other_machines_are_rejected() {
-        let loopback = Hosts::of("127.0.0.1:9100".parse().unwrap());
-        assert_eq!(loopback, Hosts::of("[::1]:9100".parse().unwrap()));
+        let loopback = Hosts::from_address("127.0.0.1:9100".parse().unwrap());
+        assert_eq!(loopback, Hosts::from_address("[::1]:9100".parse().unwrap()));
         let reachable = Hosts::ThisMachine("bench".to_owned());
         for host in ["localhost", "LOCALHOST:9100", "127.0.0.1:81", "[::1]:80"] {
             assert!(accepted(&loopback, &[host]) && accepted(&reachable, &[host]), "{host}");

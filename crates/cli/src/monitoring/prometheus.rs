@@ -96,7 +96,7 @@ impl Metrics {
             .route("/metrics", get(metrics.clone()))
             .route("/", get(metrics))
             .fallback(|| async { (StatusCode::NOT_FOUND, "the only page is /metrics\n") })
-            .layer(from_fn_with_state(Arc::new(Hosts::of(address)), guard));
+            .layer(from_fn_with_state(Arc::new(Hosts::from_address(address)), guard));
         Ok(Self { state, listener: Listener::start("prometheus", address, routes)? })
     }
 

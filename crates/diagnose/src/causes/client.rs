@@ -70,7 +70,7 @@ struct Waits {
 }
 
 impl Waits {
-    fn of(evidence: &Evidence, operations: &[Operation]) -> Self {
+    fn new(evidence: &Evidence, operations: &[Operation]) -> Self {
         let samples = || operations.iter().flat_map(|operation| evidence.series.of(*operation));
         let starved: f64 = samples().map(|sample| sample.starved_ns).sum();
         let elapsed: f64 = samples().map(|sample| sample.elapsed_ns).sum();
@@ -93,8 +93,8 @@ fn is_crowded(limits: ClientLimits) -> bool {
 /// Other programs take the CPUs of this machine.
 fn busy(case: &mut Case<'_>) {
     let limits = case.evidence.client_limits;
-    let reads = Waits::of(case.evidence, &[Operation::SmallReadAgain]);
-    let small = Waits::of(case.evidence, &SMALL);
+    let reads = Waits::new(case.evidence, &[Operation::SmallReadAgain]);
+    let small = Waits::new(case.evidence, &SMALL);
     let is_crowded = is_crowded(limits);
     let (waits, what) = if reads.reach(STARVED) {
         (reads, "small reads")
@@ -124,7 +124,7 @@ fn busy(case: &mut Case<'_>) {
             show_nanos(waits.each_ns)
         ),
         // The mean is what the waits are a share of; the median may have none.
-        gain: Gain::computed("small operations", Saving::of(Operation::SmallReadAgain, mean.max(total), exactly(waits.each_ns))),
+        gain: Gain::computed("small operations", Saving::new(Operation::SmallReadAgain, mean.max(total), exactly(waits.each_ns))),
         settings: settings(case.evidence, &[("*", "Stop other work on this machine and repeat (top, systemd-cgtop); check CPU quotas of the container.")]),
         weight: waits.share,
     });

@@ -27,7 +27,7 @@ pub struct Saving {
 
 impl Saving {
     /// An operation whose median is `total_ns` loses `saved_ns`.
-    pub(super) fn of(operation: Operation, total_ns: f64, saved_ns: Estimate) -> Self {
+    pub(super) fn new(operation: Operation, total_ns: f64, saved_ns: Estimate) -> Self {
         Self::per(operation.name(), total_ns, saved_ns)
     }
 
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn factor_of_a_small_rest_is_a_lower_bound() {
-        let saving = Saving::of(Operation::SmallRead, 5_000.0, known(4_900.0, 4_875.0, 4_950.0));
+        let saving = Saving::new(Operation::SmallRead, 5_000.0, known(4_900.0, 4_875.0, 4_950.0));
         let (factor, at_least) = parts(&Gain::computed("small reads", saving.clone()));
         assert!((factor - 50.0).abs() < 1e-6, "{factor}");
         assert!((at_least.unwrap() - 20.0).abs() < 1e-6, "the longest rest is 125, and may be twice as long");
@@ -177,17 +177,17 @@ mod tests {
 
     #[test]
     fn factor_of_a_long_rest_is_stated_as_it_is() {
-        let saving = Saving::of(Operation::SmallRead, 100.0, known(50.0, 40.0, 60.0));
+        let saving = Saving::new(Operation::SmallRead, 100.0, known(50.0, 40.0, 60.0));
         assert_eq!(parts(&Gain::computed("small reads", saving)), (2.0, None));
     }
 
     #[test]
     fn factors_end_at_a_hundred_and_shares_at_all_of_the_time() {
-        let saving = Saving::of(Operation::SmallRead, 100.0, known(130.0, 90.0, 140.0));
+        let saving = Saving::new(Operation::SmallRead, 100.0, known(130.0, 90.0, 140.0));
         assert!((saving.share.value - 1.0).abs() < 1e-9);
         let (factor, at_least) = parts(&Gain::computed("small reads", saving));
         assert!((factor - 100.0).abs() < 1e-9 && at_least.unwrap() < 10.0, "{factor} {at_least:?}");
-        let none = Saving::of(Operation::SmallRead, 0.0, known(1.0, 0.0, 2.0));
+        let none = Saving::new(Operation::SmallRead, 0.0, known(1.0, 0.0, 2.0));
         assert!(none.share.value.abs() < f64::EPSILON);
     }
 

@@ -44,7 +44,7 @@ fn opens(case: &mut Case<'_>) {
             show_nanos(read),
             show_nanos(total)
         ),
-        gain: Gain::computed("work on many small files", Saving::of(Operation::OpenReadClose, total, time)),
+        gain: Gain::computed("work on many small files", Saving::new(Operation::OpenReadClose, total, time)),
         settings: settings(case.evidence, &[
             ("*", "Look for a virus scanner on the server, and exclude the share from scanning on access."),
             ("smb", "smb.conf: vfs objects without full_audit, virusfilter, acl_xattr where not needed; case sensitive = yes for large directories; kernel oplocks = no."),
@@ -78,7 +78,7 @@ fn linear_directory(case: &mut Case<'_>) {
             show_nanos(many),
             show_nanos(few)
         ),
-        gain: Gain::computed("creating and finding files in large directories", Saving::of(Operation::MissingInLarge, many, time)),
+        gain: Gain::computed("creating and finding files in large directories", Saving::new(Operation::MissingInLarge, many, time)),
         settings: settings(case.evidence, &[
             ("smb", "smb.conf: case sensitive = yes, or names of one case: default case = lower, preserve case = no, short preserve case = no; directory name cache size = 1000."),
             ("*", "Server: a file system with indexed directories (ext4: tune2fs -O dir_index, then e2fsck -D; XFS), fewer files per directory."),
@@ -147,7 +147,7 @@ fn listings(case: &mut Case<'_>) {
             show_nanos(storage),
             show_nanos(each.value)
         ),
-        gain: Gain::computed("listings", Saving::of(Operation::Listing, total, saved)),
+        gain: Gain::computed("listings", Saving::new(Operation::Listing, total, saved)),
         settings: settings(case.evidence, &[
             ("*", "Server: a file system with indexed directories (ext4 dir_index, XFS), fewer files per directory, atime off."),
             ("smb", "smb.conf: ea support = no, store dos attributes = no, map archive = no where not needed."),

@@ -34,7 +34,7 @@ fn attributes(case: &mut Case<'_>) {
             show_nanos(open),
             show_nanos(total)
         ),
-        gain: Gain::computed("work on many small files", Saving::of(Operation::OpenReadClose, total, exactly(open))),
+        gain: Gain::computed("work on many small files", Saving::new(Operation::OpenReadClose, total, exactly(open))),
         settings: settings(case.evidence, &[
             ("nfs", "Mount option: remove noac, use actimeo=60 (also acregmax, acdirmax) unless others change the same files all the time."),
             ("smb", "Mount option: actimeo=60 instead of 0."),
@@ -63,7 +63,7 @@ fn data(case: &mut Case<'_>) {
             percent(share, 0),
             show_nanos(again)
         ),
-        gain: Gain::computed("repeated reads", Saving::of(Operation::SmallReadAgain, again, exactly(again * (1.0 - cpu)))),
+        gain: Gain::computed("repeated reads", Saving::new(Operation::SmallReadAgain, again, exactly(again * (1.0 - cpu)))),
         settings: settings(case.evidence, &[
             ("smb", "Mount option: cache=strict instead of none; smb.conf: oplocks = yes, smb2 leases = yes."),
             ("nfs", "Mount option: remove noac and sync; programs that use O_DIRECT read from the server each time."),

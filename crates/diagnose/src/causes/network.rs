@@ -57,7 +57,7 @@ fn long_round_trip(case: &mut Case<'_>) {
         show_nanos(total)
     );
     let gain = depth_gain(case).unwrap_or_else(|| {
-        let saving = Saving::of(Operation::SmallRead, total, exactly(network.min(total)));
+        let saving = Saving::new(Operation::SmallRead, total, exactly(network.min(total)));
         Gain::computed("small operations with requests in flight together", saving)
     });
     let settings = settings(

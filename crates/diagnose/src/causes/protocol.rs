@@ -148,7 +148,7 @@ fn refused_leases(case: &mut Case<'_>) {
     let again = case.evidence.series.typical_ns(Operation::SmallReadAgain);
     let times = again.map_or(String::new(), |time| format!(", each in {}", show_nanos(time)));
     let again = again.unwrap_or(0.0);
-    let saving = Saving::of(Operation::SmallReadAgain, again, exactly((again - CACHED_READ_NS).max(0.0)));
+    let saving = Saving::new(Operation::SmallReadAgain, again, exactly((again - CACHED_READ_NS).max(0.0)));
     case.find(Finding {
         cause: Cause::RefusedLeases,
         title: "The server grants no leases and no oplocks, so that clients cannot cache files.".to_owned(),
@@ -177,7 +177,7 @@ struct FurtherRequests {
 
 impl FurtherRequests {
     /// None if a request carries enough, or its further ones take little time.
-    fn of(evidence: &Evidence) -> Option<Self> {
+    fn from_evidence(evidence: &Evidence) -> Option<Self> {
         let rsize = evidence.mount.as_ref().and_then(|mount| mount.number("rsize"));
         let limit = rsize.map_or(evidence.max_read, |rsize| u32::try_from(rsize).unwrap_or(u32::MAX));
         let small = if evidence.protocol == "ncp" { SMALL_NCP_REQUEST } else { SMALL_REQUEST };
@@ -211,7 +211,7 @@ impl FurtherRequests {
         let saved = self.share.map(|share| share * self.total_ns);
         Gain::computed(
             "large reads, one request after another",
-            Saving::of(Operation::LargeRead, self.total_ns, saved),
+            Saving::new(Operation::LargeRead, self.total_ns, saved),
         )
     }
 }
@@ -222,7 +222,7 @@ fn small_requests(case: &mut Case<'_>) {
     if evidence.max_read < evidence.negotiated_read && case.found(Cause::FewCredits).is_some() {
         return;
     }
-    let Some(further) = FurtherRequests::of(evidence) else { return };
+    let Some(further) = FurtherRequests::from_evidence(evidence) else { return };
     case.find(Finding {
         cause: Cause::SmallRequests,
         title: "One request carries few bytes.".to_owned(),
@@ -270,7 +270,8 @@ fn credit_factor(evidence: &Evidence, credits: f64, rate: f64) -> f64 {
 fn few_credits(case: &mut Case<'_>) {
     let evidence = case.evidence;
     let Some(credits) = evidence.number("credits").filter(|credits| *credits < MANY_CREDITS) else { return };
-    let further = FurtherRequests::of(evidence).filter(|_| evidence.max_read < evidence.negotiated_read);
+    let further =
+        FurtherRequests::from_evidence(evidence).filter(|_| evidence.max_read < evidence.negotiated_read);
     let (text, gain) = if let Some(further) = further {
         let text = format!(
             "{credits} credits permit requests of {} only, less than was negotiated; {}.",

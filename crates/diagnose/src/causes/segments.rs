@@ -160,7 +160,7 @@ fn jitter(case: &mut Case<'_>) {
             show_nanos(high),
             show_nanos(deviation)
         ),
-        gain: Gain::computed("small operations", Saving::of(Operation::Empty, median, exactly(median - low))),
+        gain: Gain::computed("small operations", Saving::new(Operation::Empty, median, exactly(median - low))),
         settings: settings(case.evidence, &[
             ("*", "Connect by cable; on Wi-Fi use 5 or 6 GHz, and switch power saving off: iw dev wlan0 set power_save off."),
             ("*", "Full queues: tc qdisc replace dev eth0 root fq_codel on the router of the slowest link (bufferbloat)."),

@@ -80,7 +80,7 @@ fn protocol_work(case: &mut Case<'_>) {
             show_nanos(time.value),
             percent(weight, 0)
         ),
-        gain: Gain::computed("small operations", Saving::of(Operation::SmallRead, total, time)),
+        gain: Gain::computed("small operations", Saving::new(Operation::SmallRead, total, time)),
         settings: settings(case.evidence, &[
             ("*", "Look at the server's CPU during the diagnosis (top, mpstat -P ALL): busy cores, throttling, other services."),
             ("smb", "smb.conf: log level = 0; vfs objects without full_audit or virus scanner; aio read size = 1."),
@@ -115,7 +115,7 @@ fn foreign_load(case: &mut Case<'_>) {
                 show_nanos(fast),
                 show_nanos(slow)
             ),
-            gain: Gain::computed("operations, if the others stop", Saving::of(operation, slow, exactly(slow - fast))),
+            gain: Gain::computed("operations, if the others stop", Saving::new(operation, slow, exactly(slow - fast))),
             settings: settings(case.evidence, &[
                 ("*", "Repeat the diagnosis at a quiet time and compare; find the others on the server."),
                 ("smb", "smbstatus lists sessions and open files."),

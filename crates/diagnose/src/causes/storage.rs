@@ -40,7 +40,7 @@ fn reads(case: &mut Case<'_>) {
                 "a 4 KiB read takes {} longer than an empty request, and as long when it is repeated: no cache helps.",
                 show_nanos(time.value)
             ),
-            gain: Gain::computed("small reads from a cache", Saving::of(Operation::SmallRead, total, saved)),
+            gain: Gain::computed("small reads from a cache", Saving::new(Operation::SmallRead, total, saved)),
             settings: settings(case.evidence, &[
                 ("*", "Give the server memory for its page cache or ARC, or faster storage; look at iostat -x 1 there."),
                 ("smb", "smb.conf: vfs objects without modules that bypass the page cache; no FUSE file system without its own cache."),
@@ -58,7 +58,7 @@ fn reads(case: &mut Case<'_>) {
             cause: Cause::ColdCache,
             title: "The first read of data waits for the server's storage; a repeated read comes from its cache.".to_owned(),
             evidence: format!("a 4 KiB read takes {} longer the first time than the second.", show_nanos(time.value)),
-            gain: Gain::computed("small reads from the cache", Saving::of(Operation::SmallRead, total, time)),
+            gain: Gain::computed("small reads from the cache", Saving::new(Operation::SmallRead, total, time)),
             settings: settings(case.evidence, &[
                 ("*", "Server: more memory, a flash cache (L2ARC, bcache, dm-cache), or larger read-ahead: blockdev --setra 4096 /dev/sdX."),
                 ("ncp", "SET READ AHEAD ENABLED = ON; SET READ AHEAD LRU SITTING TIME THRESHOLD = 10."),
@@ -98,7 +98,7 @@ fn read_ahead(case: &mut Case<'_>) {
             show_nanos(next.value),
             show_nanos(first.value)
         ),
-        gain: Gain::computed("sequential reads", Saving::of(Operation::NextRead, total, next)),
+        gain: Gain::computed("sequential reads", Saving::new(Operation::NextRead, total, next)),
         settings: settings(case.evidence, &[
             ("*", "Server: blockdev --setra 4096 /dev/sdX (2 MiB); ZFS: zfs_prefetch_disable=0; FUSE: max_readahead."),
             ("smb", "smb.conf: vfs objects = readahead where the storage does not read ahead by itself."),
@@ -126,7 +126,7 @@ fn sync_export(case: &mut Case<'_>) {
             "creating an empty file takes {} longer than opening one; NFS requires that only of exports with the option sync.",
             show_nanos(time.value)
         ),
-        gain: Gain::computed("creating and removing files", Saving::of(Operation::Create, total, time)),
+        gain: Gain::computed("creating and removing files", Saving::new(Operation::Create, total, time)),
         settings: settings(case.evidence, &[
             ("*", "Server: flash with power-loss protection, or a log device (ZFS: zpool add POOL log DEVICE; ext4: an external journal)."),
             ("nfs", "exports: async instead of sync acknowledges before the data is safe: only for data that can be made again."),
@@ -159,7 +159,7 @@ fn writes(case: &mut Case<'_>) {
                 show_nanos(time.value),
                 percent(time.value / total, 0)
             ),
-            gain: Gain::computed("stable writes", Saving::of(Operation::StableWrite, total, time)),
+            gain: Gain::computed("stable writes", Saving::new(Operation::StableWrite, total, time)),
             settings: settings(case.evidence, &[
                 ("*", "Server: flash with power-loss protection, or a log device (ZFS: zpool add POOL log DEVICE)."),
                 ("smb", "smb.conf: strict sync = no acknowledges before the data is safe: only for data that can be made again."),
@@ -187,7 +187,7 @@ fn synchronous(case: &mut Case<'_>, time: Estimate) {
             "a 4 KiB write takes {} longer than a read from the cache.{committed}{mounted}",
             show_nanos(time.value)
         ),
-        gain: Gain::computed("writes", Saving::of(Operation::UnstableWrite, total, time)),
+        gain: Gain::computed("writes", Saving::new(Operation::UnstableWrite, total, time)),
         settings: settings(case.evidence, &[
             ("smb", "smb.conf: sync always = no; strict sync = yes still keeps what clients flush."),
             ("nfs", "Mount option: remove sync. ganesha.conf: EXPORT { NFS_Commit = FALSE; }. exports: wdelay; not no_wdelay."),

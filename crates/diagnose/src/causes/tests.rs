@@ -80,7 +80,7 @@ fn mounted(options: &str) -> Evidence {
         ("file_system".into(), "cifs".into()),
         ("mount_options".into(), options.to_owned()),
     ]);
-    let mount = MountFacts::of(&facts);
+    let mount = MountFacts::from_facts(&facts);
     Evidence { facts, mount, network_ns: None, ..share("local", CLEAN) }
 }
 

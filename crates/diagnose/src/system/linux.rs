@@ -42,7 +42,7 @@ pub(crate) struct SocketOptions(OwnedFd);
 
 impl SocketOptions {
     /// Of this connection; none without a free descriptor.
-    pub(crate) fn of(stream: &TcpStream) -> Option<Self> {
+    pub(crate) fn from_stream(stream: &TcpStream) -> Option<Self> {
         stream.as_fd().try_clone_to_owned().ok().map(Self)
     }
 

@@ -26,7 +26,7 @@ impl ThreadTime {
 pub(crate) struct SocketOptions(Infallible);
 
 impl SocketOptions {
-    pub(crate) fn of(_: &TcpStream) -> Option<Self> {
+    pub(crate) fn from_stream(_: &TcpStream) -> Option<Self> {
         None
     }
 

@@ -51,7 +51,7 @@ pub(super) struct Tolerance {
 }
 
 impl SocketBaseline {
-    fn of(exchanges: &[Exchange]) -> Option<Self> {
+    fn from_exchanges(exchanges: &[Exchange]) -> Option<Self> {
         let path =
             || exchanges.iter().map(|exchange| exchange.response_ns.saturating_sub(exchange.executed_ns));
         let late =
@@ -117,7 +117,7 @@ impl SocketPair {
         self.stop.store(true, Ordering::Relaxed);
         let exchanges = self.client.join().ok()?.ok()?;
         self.server.join().ok()?.ok()?;
-        SocketBaseline::of(&exchanges)
+        SocketBaseline::from_exchanges(&exchanges)
     }
 }
 
@@ -160,9 +160,10 @@ mod tests {
         let service = SERVICE.as_nanos() as u64;
         let exchange =
             |late, path| Exchange { response_ns: service + late + path, executed_ns: service + late };
-        let baseline = SocketBaseline::of(&[exchange(50, 100), exchange(70, 120), exchange(9_000, 9_080)]);
+        let baseline =
+            SocketBaseline::from_exchanges(&[exchange(50, 100), exchange(70, 120), exchange(9_000, 9_080)]);
         assert_eq!(baseline, Some(SocketBaseline { late_p50: 70, path_p50: 120, path_mean: 3_100.0 }));
-        assert_eq!(SocketBaseline::of(&[]), None);
+        assert_eq!(SocketBaseline::from_exchanges(&[]), None);
     }
 
     #[test]

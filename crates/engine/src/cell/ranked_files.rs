@@ -19,7 +19,8 @@ pub(crate) fn lent_by_ranks(
 ) -> Result<Option<Vec<FileState>>, StepError> {
     let Some(ranks) = cell.ranks.filter(|_| cell.work.test.start() != Start::Fresh) else { return Ok(None) };
     if cell.work.shared_file {
-        let file = FileState::of(ranks.broadcast(known(cell.work, 0, target).as_ref()).map_err(rank_lost)?);
+        let file =
+            FileState::from_known(ranks.broadcast(known(cell.work, 0, target).as_ref()).map_err(rank_lost)?);
         return Ok(Some(vec![file; numbers.len()]));
     }
     if !is_shifted(ranks, cell.work) {
@@ -35,7 +36,7 @@ pub(crate) fn lent_by_ranks(
         let why = format!("{} files were given to {} users", files.len(), numbers.len());
         return Err(StepError::EngineFailed(why));
     }
-    Ok(Some(files.into_iter().map(FileState::of).collect()))
+    Ok(Some(files.into_iter().map(FileState::from_known).collect()))
 }
 
 /// True if the jobs of this test read files that another rank wrote.
@@ -65,7 +66,7 @@ pub(crate) fn given_back_to_ranks(
     let known = target.files.get_mut(&job_file_name(cell.work, 0));
     let Some(known) = known.filter(|_| ranks.is_leader()) else { return Ok(true) };
     for (numbers, file) in reported {
-        let Some(file) = file.map(FileState::of) else { continue };
+        let Some(file) = file.map(FileState::from_known) else { continue };
         for number in numbers {
             known.adopt(&file, range(number));
         }

@@ -84,7 +84,7 @@ async fn is_empty(
     directory: &str,
     context: &mut PassContext<'_>,
 ) -> Result<bool, OpError> {
-    let mut pages = ListedPages::of(directory);
+    let mut pages = ListedPages::from_path(directory);
     while let Some(page) = pages.next(session, context).await? {
         if !page.entries.is_empty() || page.unnamed > 0 {
             return Ok(false);

@@ -69,7 +69,7 @@ impl FileState {
     }
 
     /// The state of a file that another rank reported; it is not open here.
-    pub fn of(known: KnownFile) -> Self {
+    pub fn from_known(known: KnownFile) -> Self {
         let mut file = Self::new(known.path, known.id, known.size, known.unit.max(1));
         (file.layout, file.newest) = (known.layout, known.newest);
         let reported = known
@@ -171,7 +171,7 @@ mod tests {
             file.written(offset, len, content.generation);
         }
         let reported = serde_json::to_string(&file.known()).unwrap();
-        let mut other = FileState::of(serde_json::from_str(&reported).unwrap());
+        let mut other = FileState::from_known(serde_json::from_str(&reported).unwrap());
         assert!(file.expected(0, 4096).eq(other.expected(0, 4096)));
         assert_eq!(other.next_generation(), file.next_generation());
     }

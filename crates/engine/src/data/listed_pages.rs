@@ -21,7 +21,7 @@ pub(crate) struct ListedPages {
 
 impl ListedPages {
     /// Begins at the start of a directory.
-    pub fn of(path: &str) -> Self {
+    pub fn from_path(path: &str) -> Self {
         Self { path: path.to_owned(), begun: false, ended: false }
     }
 

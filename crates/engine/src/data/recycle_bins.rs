@@ -173,7 +173,7 @@ pub(crate) async fn places(
 
 /// The first directories of a bin that are not ours; none where it cannot be listed.
 async fn directories_of(session: &mut dyn Session, bin: &str, context: &mut PassContext<'_>) -> Vec<String> {
-    let mut pages = ListedPages::of(bin);
+    let mut pages = ListedPages::from_path(bin);
     let mut found = Vec::new();
     let mut seen = 0;
     while seen < MAX_ENTRIES

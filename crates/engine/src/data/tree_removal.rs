@@ -75,7 +75,7 @@ impl OpenDirectory {
         top: &str,
         context: &mut PassContext<'_>,
     ) -> Result<Vec<Entry>, OpError> {
-        let mut pages = ListedPages::of(&self.path);
+        let mut pages = ListedPages::from_path(&self.path);
         let mut batch = Vec::new();
         let mut skipped = 0;
         while let Some(page) = pages.next(session, context).await? {

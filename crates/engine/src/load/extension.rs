@@ -26,7 +26,7 @@ pub(crate) struct WindowReport {
 
 impl WindowReport {
     /// The report of the window that `tally` counted.
-    pub fn of(tally: &Tally) -> Self {
+    pub fn from_tally(tally: &Tally) -> Self {
         Self { seconds: tally.seconds.clone(), failed: !tally.errors.is_empty() }
     }
 

@@ -127,7 +127,7 @@ impl LoadStep<'_> {
             context.close_window();
             let mut tally = context.tally.borrow_mut();
             account_window(&mut tally, window, cpu);
-            report = Some(WindowReport::of(&tally));
+            report = Some(WindowReport::from_tally(&tally));
         }
         join_some(users.into_iter().map(VirtualUser::clean), logins).await;
         context.tally.take()

@@ -52,7 +52,7 @@ pub(crate) struct DirectorySet {
 
 impl DirectorySet {
     /// The directories of `work` below the directory of the run.
-    pub fn of(work: &MetadataWork, run: &str) -> Self {
+    pub fn new(work: &MetadataWork, run: &str) -> Self {
         let MetadataWork { layout, entries, name_length, .. } = work;
         let jobs = work.jobs();
         let top = match work.test.group() {

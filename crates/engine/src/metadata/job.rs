@@ -83,7 +83,7 @@ impl<'a> MetadataJob<'a> {
         let context = PassContext::new(cell.clock, cell.stop, cell.verify, deadline);
         let source = cell.set.source(cell.work);
         let depth = cell.work.queue_depth;
-        let slots = if depth > 1 { PipelineSlot::of(depth, &context) } else { Vec::new() };
+        let slots = if depth > 1 { PipelineSlot::new(depth, &context) } else { Vec::new() };
         let tally = Tally::default();
         Self { cell, number, session: None, second: None, state, context, tally, slots, worked_ns: 0, source }
     }

@@ -29,7 +29,7 @@ pub(crate) async fn list(
     at: &mut Connected<'_, '_>,
     tally: &mut Tally,
 ) -> Result<(u64, Vec<String>), OpError> {
-    let mut pages = ListedPages::of(path);
+    let mut pages = ListedPages::from_path(path);
     let mut entries = 0;
     let mut directories = Vec::new();
     loop {

@@ -28,7 +28,7 @@ pub(crate) struct PipelineSlot<'a> {
 
 impl<'a> PipelineSlot<'a> {
     /// Slots for `depth` operations in flight, with the settings of `context`.
-    pub fn of(depth: u32, context: &PassContext<'a>) -> Vec<Self> {
+    pub fn new(depth: u32, context: &PassContext<'a>) -> Vec<Self> {
         (0..depth).map(|_| Self { context: context.another(), tally: Tally::default() }).collect()
     }
 }

@@ -38,7 +38,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(count: u32) -> Self {
+    fn from_count(count: u32) -> Self {
         Self { bits: vec![0; count.div_ceil(64) as usize], count }
     }
 
@@ -127,8 +127,8 @@ pub(crate) async fn verify_names(
     ] {
         let mut expected = Expected {
             name_length: work.name_length,
-            residents: Seen::of(residents),
-            batch: Seen::of(batch),
+            residents: Seen::from_count(residents),
+            batch: Seen::from_count(batch),
             kind: state.kind(),
             directories: state.entries == EntryState::Directories,
             size: state.size,
@@ -137,7 +137,7 @@ pub(crate) async fn verify_names(
             wrong: 0,
             first_wrong: None,
         };
-        let mut pages = ListedPages::of(path);
+        let mut pages = ListedPages::from_path(path);
         while let Some(page) = pages.next(at.session, at.context).await? {
             page.entries.iter().for_each(|entry| expected.see(entry));
             expected.foreign += page.unnamed;
@@ -219,8 +219,8 @@ mod tests {
     fn expected() -> Expected {
         Expected {
             name_length: 8,
-            residents: Seen::of(70),
-            batch: Seen::of(2),
+            residents: Seen::from_count(70),
+            batch: Seen::from_count(2),
             kind: EntryKind::Batch,
             directories: false,
             size: 0,

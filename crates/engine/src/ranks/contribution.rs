@@ -37,7 +37,7 @@ pub(crate) struct Contribution {
 
 impl Contribution {
     /// The contribution of this rank: what its users counted, and the checks of its machine.
-    pub fn of(ranks: &Ranks, mut tally: Tally, numbers: &[u32], users: u32, checks: Vec<Check>) -> Self {
+    pub fn new(ranks: &Ranks, mut tally: Tally, numbers: &[u32], users: u32, checks: Vec<Check>) -> Self {
         let failure_samples = std::mem::take(&mut tally.failure_samples);
         let mounts = [(ranks.host().to_owned(), std::mem::take(&mut tally.mount_wire))].into();
         let named =

@@ -65,7 +65,7 @@ impl OperationKind {
     }
 
     /// The kind of an operation that is not on data.
-    pub fn of(op: &SessionOp) -> Self {
+    pub fn from_op(op: &SessionOp) -> Self {
         match op {
             SessionOp::Basic(op) => Self::of_basic(op),
             SessionOp::OpenDenying { .. }

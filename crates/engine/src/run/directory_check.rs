@@ -120,7 +120,7 @@ async fn is_listed(
     ends_ns: u64,
     context: &mut PassContext<'_>,
 ) -> Result<Option<bool>, OpError> {
-    let mut pages = ListedPages::of("");
+    let mut pages = ListedPages::from_path("");
     let mut seen = 0;
     while let Some(page) = pages.next(session, context).await? {
         let found = page.entries.iter().any(|entry| is_same_directory(&entry.name, directory));

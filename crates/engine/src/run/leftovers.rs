@@ -112,7 +112,7 @@ async fn find(
     // The names are 8.3 where the volume, or the one who made them, knew no others.
     let ours =
         |name: &str| is_working_directory(name) && only.is_none_or(|only| is_same_directory(only, name));
-    let mut pages = ListedPages::of(parent);
+    let mut pages = ListedPages::from_path(parent);
     let mut found = Vec::new();
     while let Some(page) = pages.next(session, context).await? {
         for entry in page.entries.iter().filter(|entry| entry.directory && ours(&entry.name)) {

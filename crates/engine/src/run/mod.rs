@@ -348,7 +348,7 @@ impl Run<'_> {
                 Err(end) => Err(end),
             },
             Work::Metadata(work) => {
-                let set = DirectorySet::of(work, &state.files.directory);
+                let set = DirectorySet::new(work, &state.files.directory);
                 let session = state.files.session.as_mut();
                 let mut at = Connected::new(session, context);
                 metadata_step::prepare(work, &set, &mut state.directories, ranks, &mut at).await

@@ -94,6 +94,6 @@ impl Run<'_> {
             check::machine::checks(&self.measure_of(step, tally.clone()), &step.work, &machinery)
         });
         let users = numbers.len() as u32;
-        Contribution::of(ranks, tally, &numbers, users, checks)
+        Contribution::new(ranks, tally, &numbers, users, checks)
     }
 }

@@ -139,7 +139,7 @@ impl Run<'_> {
                 Ok(tally)
             }
             Work::Metadata(work) => {
-                let set = DirectorySet::of(work, &state.files.directory);
+                let set = DirectorySet::new(work, &state.files.directory);
                 let cell = MetadataCell {
                     driver: Driver::of_test(work.test),
                     target: self.targets[step.target as usize].as_ref(),

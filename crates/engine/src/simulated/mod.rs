@@ -63,7 +63,7 @@ impl<T: Target> SimulatedTarget<T> {
     pub fn new(inner: T, clock: &Clock, device: Device) -> Self {
         let mute_every = device.mute_every;
         let client_cost = device.client_cost;
-        let names = Mutex::new(NameTimes::of(&device));
+        let names = Mutex::new(NameTimes::from_device(&device));
         let inside = Mutex::new(Inside { device, log: Vec::new() });
         let sessions = AtomicU32::new(0);
         Self {

@@ -36,7 +36,7 @@ fn searched(op: &SessionOp) -> Option<&str> {
 }
 
 impl NameTimes {
-    pub(super) fn of(device: &Device) -> Self {
+    pub(super) fn from_device(device: &Device) -> Self {
         Self {
             median_ns: device.metadata_ns as f64,
             sigma: device.metadata_spread,

@@ -41,7 +41,7 @@ pub(crate) fn read(text: &str) -> Result<Source, ImportError> {
     let mut steps: Vec<(String, SourceStep)> = Vec::new();
     let mut cold = false;
     for clones in output.jobs.chunk_by(|one, next| is_clone(one, next, &output)) {
-        let options = Options::of(&output.global, &clones[0]);
+        let options = Options::new(&output.global, &clones[0]);
         cold |= options.get("invalidate") != Some("0");
         steps.extend(job_steps(clones, &options, &mut notes).map_err(ImportError::whole)?);
     }
@@ -93,7 +93,7 @@ fn check_version(version: &str) -> Result<(), ImportError> {
 
 /// True for two of the processes that `numjobs` made of one job.
 fn is_clone(one: &Job, next: &Job, output: &Output) -> bool {
-    let options = Options::of(&output.global, one);
+    let options = Options::new(&output.global, one);
     options.number("numjobs").is_some_and(|jobs| jobs > 1)
         && !options.is_set("group_reporting")
         && (&one.name, one.group, &one.options) == (&next.name, next.group, &next.options)

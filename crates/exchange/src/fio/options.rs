@@ -14,7 +14,7 @@ pub(super) struct Options<'a> {
 const ONE_AT_A_TIME: [&str; 7] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "ftruncate"];
 
 impl<'a> Options<'a> {
-    pub fn of(global: &'a BTreeMap<String, String>, job: &'a Job) -> Self {
+    pub fn new(global: &'a BTreeMap<String, String>, job: &'a Job) -> Self {
         Self { own: &job.options, global }
     }
 

@@ -124,7 +124,7 @@ fn check(
     let is_empty = minor == 0 || minor_text.is_empty() || minor_text == "Success";
     let text = if is_empty { text_of(library, major, 1) } else { minor_text };
     let minor = minor.cast_signed();
-    Err(GssError::of(Status { call, major, minor, text }, names))
+    Err(GssError::new(Status { call, major, minor, text }, names))
 }
 
 /// The text of a status: kind 1 is a major status, kind 2 one of Kerberos (RFC 2744 5.11).

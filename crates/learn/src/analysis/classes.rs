@@ -38,7 +38,7 @@ pub enum Stratum {
 
 impl Stratum {
     /// The stratum of a size in bytes.
-    pub fn of(bytes: u64) -> Self {
+    pub fn from_bytes(bytes: u64) -> Self {
         match bytes {
             0 => Self::Empty,
             1..=0x1_0000 => Self::Small,
@@ -242,7 +242,7 @@ fn facts(observed: &Observed, sequences: &[Sequence], identity: &[u32]) -> BTree
 fn keys(observed: &Observed, facts: &BTreeMap<u32, FileFacts>) -> Vec<(u32, Key)> {
     let data =
         |file: u32| observed.files.get(file as usize).and_then(|f| f.extension).unwrap_or(UNKNOWN_TYPE);
-    let stratum = |facts: &FileFacts| facts.size.map_or(Stratum::Small, Stratum::of);
+    let stratum = |facts: &FileFacts| facts.size.map_or(Stratum::Small, Stratum::from_bytes);
     // Files that nobody changes belong to one user each where those that are used again are used again by the same user.
     let mut again: BTreeMap<(&'static str, Stratum), (u64, u64)> = BTreeMap::new();
     for (file, facts) in facts.iter().filter(|(_, facts)| !facts.changed && facts.sequences > 1) {

@@ -102,7 +102,7 @@ impl Pattern {
     }
 
     /// The pattern of a sequence, which [`stated`] made one that plans can state. `size` is that of its file, where known.
-    pub fn of(sequence: &Sequence, size: Option<u64>) -> Self {
+    pub fn new(sequence: &Sequence, size: Option<u64>) -> Self {
         match sequence.subject {
             Subject::Space => return Self::fileless("space"),
             Subject::Connect => return Self::fileless("connect"),

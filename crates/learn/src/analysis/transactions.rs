@@ -94,11 +94,11 @@ pub fn transactions(
             sequence.opened = true;
         }
         stated(&mut sequence, stratum, counts);
-        let pattern = Pattern::of(&sequence, size);
+        let pattern = Pattern::new(&sequence, size);
         let lost = counts.left_out() - before;
         let left = u64::from(sequence.operations).saturating_sub(lost);
         let needs_class = pattern.fileless.is_none();
-        if pattern == Pattern::of(&Sequence::new(0, sequence.subject, 0), None) && needs_class {
+        if pattern == Pattern::new(&Sequence::new(0, sequence.subject, 0), None) && needs_class {
             counts.leave_out("sequences of which nothing is left", left);
         } else if needs_class && class.is_none() {
             counts.leave_out("requests on files of no class", left);

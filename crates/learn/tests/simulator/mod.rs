@@ -221,7 +221,7 @@ impl Simulator<'_> {
         let action = if self.simulation.protocol == Protocol::Nfs3 && !created {
             Action::Lookup { file: Some(file) }
         } else {
-            Action::Open { file: Some(file), access: Access::of(write), created }
+            Action::Open { file: Some(file), access: Access::from_write(write), created }
         };
         self.note(user, action, now);
     }

@@ -173,7 +173,7 @@ mod tests {
         let after = Status::at(inside.as_fd(), c"deep").unwrap();
         assert_ne!(before.identity, after.identity);
         assert!(before.identity.same_device(&after.identity) && before.same_mount(&after));
-        assert_eq!(Status::of(open.as_fd()).unwrap().identity, before.identity);
+        assert_eq!(Status::from_file(open.as_fd()).unwrap().identity, before.identity);
         assert_eq!(Status::at(inside.as_fd(), c"link").unwrap().kind, Kind::Link);
     }
 }

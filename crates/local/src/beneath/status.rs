@@ -80,7 +80,7 @@ impl Status {
     }
 
     /// Status of an open file.
-    pub fn of(file: BorrowedFd<'_>) -> Result<Self, Errno> {
+    pub fn from_file(file: BorrowedFd<'_>) -> Result<Self, Errno> {
         statx(file, c"", AtFlags::EMPTY_PATH, STATX_FIELDS).map(Self::from_raw)
     }
 

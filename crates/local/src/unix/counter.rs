@@ -21,7 +21,7 @@ pub(crate) enum Counter {
 
 impl Counter {
     /// None for file systems without a wire, or whose traffic the kernel does not count.
-    pub fn of(mount: &Mount) -> Option<Self> {
+    pub fn from_mount(mount: &Mount) -> Option<Self> {
         match mount.kind.as_str() {
             "nfs" | "nfs4" => Some(Self::Nfs { point: mount.point.clone() }),
             "cifs" | "smb3" => Some(Self::Cifs { share: share(&mount.source)? }),
@@ -166,9 +166,10 @@ mod tests {
 
     #[test]
     fn a_cifs_share_is_counted_as_linux_6_1_shows_it() {
-        let mount = Mount::of("/m".as_ref(), "30 22 0:40 / /m rw - cifs //10.77.0.1/Share/dir rw,vers=3.1.1")
-            .unwrap();
-        let counter = Counter::of(&mount).unwrap();
+        let mount =
+            Mount::new("/m".as_ref(), "30 22 0:40 / /m rw - cifs //10.77.0.1/Share/dir rw,vers=3.1.1")
+                .unwrap();
+        let counter = Counter::from_mount(&mount).unwrap();
         assert_eq!(counter, Counter::Cifs { share: "10.77.0.1/share".into() });
         let count = cifs(CIFS_6_1, "10.77.0.1/share").unwrap();
         assert_eq!((count.payload_received, count.payload_sent), (3_000_000, 3_000_000));

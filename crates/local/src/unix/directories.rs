@@ -257,7 +257,7 @@ impl OpenDirectories {
         let flags = OFlags::PATH | OFlags::DIRECTORY;
         let fd = self.resolution.open(self.root.as_fd(), &c_string(name), flags, Mode::empty(), requests);
         let fd = fd.map_err(|error| errno(error).at("openat"))?;
-        let status = Status::of(fd.as_fd()).map_err(|error| errno(error).at("statx"))?;
+        let status = Status::from_file(fd.as_fd()).map_err(|error| errno(error).at("statx"))?;
         if !owner::is_caller(self.root.as_fd(), status.owner) {
             return Err(OpError::new(
                 ErrorClass::Refused,
@@ -284,7 +284,7 @@ impl WorkingDirectory {
         requests: &mut u32,
     ) -> Result<(), OpError> {
         *requests += 1;
-        let status = Status::of(part).map_err(|error| errno(error).at("statx"))?;
+        let status = Status::from_file(part).map_err(|error| errno(error).at("statx"))?;
         if status.kind == Kind::Directory
             && status.owner == self.owner
             && status.identity.same_device(&self.identity)

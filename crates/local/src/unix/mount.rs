@@ -15,7 +15,7 @@ pub(crate) struct Mount {
 
 impl Mount {
     /// The mount that holds `path`, which must be absolute and without symbolic links.
-    pub fn of(path: &Path, mountinfo: &str) -> Option<Self> {
+    pub fn new(path: &Path, mountinfo: &str) -> Option<Self> {
         let mounts = mountinfo.lines().filter_map(Self::parse);
         // The longest mount point above the path; of equal ones the last, which is the topmost mount.
         mounts.filter(|mount| path.starts_with(&mount.point)).max_by_key(|mount| mount.point.len())
@@ -107,11 +107,11 @@ broken line
 
     #[test]
     fn the_innermost_and_topmost_mount_counts() {
-        let share = Mount::of(Path::new("/mnt/a share/dir"), INFO).unwrap();
+        let share = Mount::new(Path::new("/mnt/a share/dir"), INFO).unwrap();
         assert_eq!((share.point.as_str(), share.kind.as_str()), ("/mnt/a share", "cifs"));
         assert_eq!(share.options, "rw,nosuid,vers=3.1.1,username=u");
-        assert!(share.is_remote() && !Mount::of(Path::new("/"), INFO).unwrap().is_remote());
-        assert_eq!(Mount::of(Path::new("/mnt/other"), INFO).unwrap().source, "nas:/export");
-        assert_eq!(Mount::of(Path::new("/mntx"), INFO).unwrap().kind, "ext4");
+        assert!(share.is_remote() && !Mount::new(Path::new("/"), INFO).unwrap().is_remote());
+        assert_eq!(Mount::new(Path::new("/mnt/other"), INFO).unwrap().source, "nas:/export");
+        assert_eq!(Mount::new(Path::new("/mntx"), INFO).unwrap().kind, "ext4");
     }
 }

@@ -19,14 +19,14 @@ pub(crate) fn is_caller(root: BorrowedFd<'_>, owner: u32) -> bool {
 fn own_files(root: BorrowedFd<'_>) -> Option<u32> {
     let unnamed = openat(root, c".", OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC, Mode::RUSR);
     if let Ok(file) = unnamed {
-        return Status::of(file.as_fd()).ok().map(|status| status.owner);
+        return Status::from_file(file.as_fd()).ok().map(|status| status.owner);
     }
     // Network file systems have no files without a name.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let name = format!("{DIRECTORY_PREFIX}owner-{}-{now:x}", std::process::id());
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | NO_LINKS;
     let file = openat(root, name.as_str(), flags, Mode::RUSR | Mode::WUSR).ok()?;
-    let owner = Status::of(file.as_fd()).ok().map(|status| status.owner);
+    let owner = Status::from_file(file.as_fd()).ok().map(|status| status.owner);
     // It is empty, so one that cannot be removed does no harm.
     let _ = unlinkat(root, name.as_str(), AtFlags::empty());
     owner

@@ -168,7 +168,7 @@ impl LocalTarget {
 
     fn mount(&self) -> Option<Mount> {
         let path = self.path.canonicalize().ok()?;
-        Mount::of(&path, &std::fs::read_to_string("/proc/self/mountinfo").ok()?)
+        Mount::new(&path, &std::fs::read_to_string("/proc/self/mountinfo").ok()?)
     }
 
     fn enter(&self, engine: Engine) -> Result<SessionCore, ConnectError> {
@@ -183,7 +183,7 @@ impl LocalTarget {
             mount.write_facts(&mut facts);
         }
         // A counter without values now will not have any later.
-        let counter = mount.as_ref().and_then(Counter::of).filter(|counter| counter.read().is_some());
+        let counter = mount.as_ref().and_then(Counter::from_mount).filter(|counter| counter.read().is_some());
         if let Some(counter) = &counter {
             facts.state(Fact::WireCounter, counter.source());
         }

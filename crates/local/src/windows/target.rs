@@ -80,7 +80,7 @@ impl LocalTarget {
     fn open(&self, spec: &SessionSpec) -> Result<Box<dyn Session>, ConnectError> {
         check_slots(spec).map_err(|limits| self.error(UrlPart::Path, ErrorClass::Unsupported, limits))?;
         let root = self.root()?;
-        let volume = Volume::of(&root);
+        let volume = Volume::from_directory(&root);
         let policies = Policies::new(&volume, self.direct);
         let mut facts = TargetFacts::new();
         volume.write_facts(&mut facts);
@@ -124,7 +124,7 @@ impl Target for LocalTarget {
 
     fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
         match self.root() {
-            Ok(root) => Policies::new(&Volume::of(&root), self.direct).terms(wanted),
+            Ok(root) => Policies::new(&Volume::from_directory(&root), self.direct).terms(wanted),
             // Opening the directory reports errors more precisely.
             Err(_) => Ok(PolicyTerms::ANY),
         }

@@ -46,7 +46,7 @@ fn text(units: &[u16]) -> String {
 
 impl Volume {
     /// The volume of a directory. What cannot be found out has its default.
-    pub fn of(directory: &Path) -> Self {
+    pub fn from_directory(directory: &Path) -> Self {
         let path = wide(directory);
         let mut root = [0_u16; MAX_PATH];
         // SAFETY: the path is terminated, and the call writes at most as many units as there are.
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn temporary_directory_is_on_a_volume_with_space() {
         let directory = std::env::temp_dir().canonicalize().unwrap();
-        let volume = Volume::of(&directory);
+        let volume = Volume::from_directory(&directory);
         assert!(volume.sector.is_power_of_two() && !volume.root.is_empty(), "{volume:?}");
         let space = space(&directory).unwrap();
         assert!(space.total >= space.available && space.total > 0, "{space:?}");

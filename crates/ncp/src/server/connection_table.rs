@@ -204,7 +204,7 @@ mod tests {
         for peer in [silent, alive] {
             table.create(peer, TransportKind::Udp, Duration::ZERO);
         }
-        let watchdog = Watchdog::of(Duration::from_secs(10), 3);
+        let watchdog = Watchdog::new(Duration::from_secs(10), 3);
         let mut queries = Vec::new();
         for second in 0.. {
             let now = Duration::from_secs(second);

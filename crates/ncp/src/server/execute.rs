@@ -75,6 +75,6 @@ impl<V: Volume> Execution<'_, V> {
 
     /// Resolves a path in the name space with an id.
     pub fn path_in(&self, space: u8, path: &HandlePath<'_>) -> VolumeResult<ResolvedPath> {
-        self.shared.resolve_handle_path(self.connection, NameSpace::of(space)?, path)
+        self.shared.resolve_handle_path(self.connection, NameSpace::from_id(space)?, path)
     }
 }

@@ -20,7 +20,7 @@ impl NameSpace {
     }
 
     /// The name space of an id.
-    pub const fn of(id: u8) -> Result<Self, Completion> {
+    pub const fn from_id(id: u8) -> Result<Self, Completion> {
         match id {
             space::DOS => Ok(Self::Dos),
             space::LONG => Ok(Self::Long),

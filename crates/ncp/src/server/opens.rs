@@ -75,7 +75,7 @@ impl<V: Volume> Execution<'_, V> {
             let entry = self.shared.make_directory(&place)?;
             OpenOutcome { handle: ShortHandle([0; 4]), action: action::CREATED, entry }
         };
-        entry.name = NameSpace::of(call.space)?.shown(&entry.name);
+        entry.name = NameSpace::from_id(call.space)?.shown(&entry.name);
         let entry = named(self.shared, &entry, place.directory.volume, call.mask);
         Opened { file, action, entry }.put(self.out);
         Ok(())

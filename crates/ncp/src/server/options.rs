@@ -86,7 +86,7 @@ pub struct Watchdog {
 impl Watchdog {
     /// A watchdog with this idle time and number of queries. The pause between queries is a fifth of the idle time, the
     /// proportion of NetWare.
-    pub const fn of(idle: Duration, attempts: u32) -> Self {
+    pub const fn new(idle: Duration, attempts: u32) -> Self {
         Self { idle, interval: Duration::from_millis(idle.as_millis() as u64 / 5), attempts }
     }
 }
@@ -94,7 +94,7 @@ impl Watchdog {
 impl Default for Watchdog {
     /// 5 minutes, then every minute, ten times: the values known of NetWare (docs/protocols/ncp.md 1.7).
     fn default() -> Self {
-        Self::of(Duration::from_mins(5), 10)
+        Self::new(Duration::from_mins(5), 10)
     }
 }
 

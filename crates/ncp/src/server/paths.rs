@@ -40,7 +40,7 @@ impl<V: Volume> Shared<V> {
 
     /// The name space of an id, if the volume has it.
     pub fn name_space(&self, volume: u8, id: u8) -> VolumeResult<NameSpace> {
-        let space = NameSpace::of(id)?;
+        let space = NameSpace::from_id(id)?;
         self.check_name_space(volume, space).map(|()| space)
     }
 

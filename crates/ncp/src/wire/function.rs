@@ -25,7 +25,7 @@ pub enum Family {
 
 impl Family {
     /// The family of a function code.
-    pub const fn of(code: u8) -> Self {
+    pub const fn from_code(code: u8) -> Self {
         match code {
             0x15 | 0x16 | 0x17 | 0x23 | 0x5A | 0x7B => Self::Counted,
             0x20 | 0x22 | 0x56 | 0x57 | 0x58 | 0x59 | 0x68 | 0x6F => Self::Sub,
@@ -49,7 +49,7 @@ impl Function {
     pub fn split(body: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let mut reader = Reader::new(body);
         let code = reader.get::<U8>()?;
-        let mut data = match Family::of(code) {
+        let mut data = match Family::from_code(code) {
             Family::Plain => return Ok((Self::plain(code), reader.rest())),
             Family::Sub => reader,
             Family::Counted => {
@@ -65,12 +65,12 @@ impl Function {
     pub fn frame(self, out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
         out.push(self.code);
         let start = out.len();
-        if Family::of(self.code) == Family::Counted {
+        if Family::from_code(self.code) == Family::Counted {
             out.extend_from_slice(&[0; 2]);
         }
         out.extend(self.sub);
         put(out);
-        if Family::of(self.code) == Family::Counted {
+        if Family::from_code(self.code) == Family::Counted {
             // No call of these families approaches 64 KiB: the longest contains a few strings.
             let count = (out.len() - start - 2) as u16;
             out[start..start + 2].copy_from_slice(&count.to_be_bytes());

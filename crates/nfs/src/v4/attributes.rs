@@ -23,7 +23,7 @@ macro_rules! attributes {
 
         impl<'a> $name<'a> {
             /// The attributes of this type.
-            pub const KNOWN: Bitmap = Bitmap::of(&[$($number),*]);
+            pub const KNOWN: Bitmap = Bitmap::from_numbers(&[$($number),*]);
 
             /// The attributes that have a value.
             pub fn mask(&self) -> Bitmap {

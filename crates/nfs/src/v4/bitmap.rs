@@ -17,7 +17,7 @@ pub struct Bitmap {
 
 impl Bitmap {
     /// The set of these numbers.
-    pub const fn of(numbers: &[u32]) -> Self {
+    pub const fn from_numbers(numbers: &[u32]) -> Self {
         let mut set = Self { words: [0; WORDS] };
         let mut at = 0;
         while at < numbers.len() {

@@ -32,7 +32,7 @@ struct Axes {
 }
 
 impl Axes {
-    fn of(sweep: &Sweep, targets: &[PlannedTarget]) -> Self {
+    fn new(sweep: &Sweep, targets: &[PlannedTarget]) -> Self {
         let sizes = |list: &[u64]| list.iter().copied().map(ByteSize).collect();
         let default_files = || sweep.auto.map_or_else(|| sizes(&[64 * KIB, MIB, 16 * MIB]), Auto::file_sizes);
         // A request of NCP carries less than 64 KiB.
@@ -179,7 +179,7 @@ impl Resolver<'_> {
     }
 
     fn record_cells(&mut self, sweep: &Sweep, min_sample_time: Duration) -> Vec<Cell> {
-        let mut axes = Axes::of(sweep, &self.typed.targets);
+        let mut axes = Axes::new(sweep, &self.typed.targets);
         let largest = axes.files.iter().max().copied().unwrap_or_default();
         self.complete_server_cache("sweep", &mut axes.policies, largest);
         self.check_axes(&axes, sweep);

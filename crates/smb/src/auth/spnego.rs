@@ -44,7 +44,7 @@ pub(crate) enum Mechanism {
 }
 
 impl Mechanism {
-    fn of(object_id: &[u8]) -> Self {
+    fn from_object_id(object_id: &[u8]) -> Self {
         if object_id == NTLM {
             Self::Ntlm
         } else if object_id == KERBEROS || object_id == MS_KERBEROS {
@@ -85,7 +85,7 @@ pub(crate) fn listed_mechanisms(token: &[u8]) -> Result<Vec<Mechanism>, AuthErro
     let list = fields.expect(FIELD[0], "mechTypes")?;
     let mut list = Der::new(Der::new(list).expect(SEQUENCE, "MechTypeList")?);
     while !list.is_empty() {
-        let mechanism = Mechanism::of(list.expect(OBJECT_ID, "MechType")?);
+        let mechanism = Mechanism::from_object_id(list.expect(OBJECT_ID, "MechType")?);
         if !listed.contains(&mechanism) {
             listed.push(mechanism);
         }
@@ -174,7 +174,7 @@ impl<'a> KerberosInit<'a> {
         let mechanism = list.expect(OBJECT_ID, "MechType").ok()?;
         while !fields.is_empty() {
             let (tag, content) = fields.next("NegTokenInit field").ok()?;
-            if tag == FIELD[2] && Mechanism::of(mechanism) == Mechanism::Kerberos {
+            if tag == FIELD[2] && Mechanism::from_object_id(mechanism) == Mechanism::Kerberos {
                 let token = Der::new(content).expect(OCTETS, "mechToken").ok()?;
                 return Some(Self { mechanism, token });
             }
@@ -281,7 +281,8 @@ impl<'a> Response<'a> {
                     other => return Err(AuthError::Malformed { what: "negState", len: other.len() }),
                 },
                 Some(1) => {
-                    response.mechanism = Some(Mechanism::of(value.expect(OBJECT_ID, "supportedMech")?));
+                    response.mechanism =
+                        Some(Mechanism::from_object_id(value.expect(OBJECT_ID, "supportedMech")?));
                 }
                 Some(2) => response.token = Some(value.expect(OCTETS, "responseToken")?),
                 Some(3) => response.mic = Some(value.expect(OCTETS, "mechListMIC")?),

@@ -86,7 +86,7 @@ impl PreparedMap {
 impl RawCell {
     fn new(test: usize, index: usize, values: Vec<(u32, f64)>) -> Self {
         let logs: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
-        Self { test, index, values, robust: Robust::of(&logs) }
+        Self { test, index, values, robust: Robust::from_values(&logs) }
     }
 
     fn prepare(self, numbers: &[u32], least_spread: f64) -> PreparedCell {

@@ -18,7 +18,7 @@ pub struct ClockOffset {
 impl ClockOffset {
     /// The offset of a server that answered with `server` since 1970, to a request sent at `sent` and answered at
     /// `received`.
-    pub fn of(server: Duration, sent: SystemTime, received: SystemTime) -> Self {
+    pub fn new(server: Duration, sent: SystemTime, received: SystemTime) -> Self {
         let seconds = |time: SystemTime| {
             time.duration_since(UNIX_EPOCH)
                 .map_or_else(|before| -before.duration().as_secs_f64(), |after| after.as_secs_f64())
@@ -47,9 +47,9 @@ mod tests {
     #[test]
     fn the_middle_of_the_round_trip_is_compared() {
         let at = |seconds: f64| UNIX_EPOCH + Duration::from_secs_f64(seconds);
-        let offset = ClockOffset::of(Duration::from_secs(1_000_010), at(1_000_000.0), at(1_000_000.5));
+        let offset = ClockOffset::new(Duration::from_secs(1_000_010), at(1_000_000.0), at(1_000_000.5));
         assert_eq!(offset.to_string(), "+9.750 s (+- 0.250 s)");
-        let late = ClockOffset::of(Duration::from_secs(1_000_000), at(1_000_002.0), at(1_000_002.0));
+        let late = ClockOffset::new(Duration::from_secs(1_000_000), at(1_000_002.0), at(1_000_002.0));
         assert_eq!(late.to_string(), "-2.000 s (+- 0.000 s)");
     }
 }

@@ -13,7 +13,7 @@ impl VirtualUser<'_> {
     /// Whether it grants one depends on who else has the file open. So an open without a right is no failure, but an operation of
     /// another kind: the share of the granted ones and the times of both are known.
     pub(crate) async fn open_to_cache(&mut self, op: SessionOp) -> Result<(FileRef, bool), OpError> {
-        let requested = OperationKind::of(&op);
+        let requested = OperationKind::from_op(&op);
         let started = self.thread.clock.now();
         let opened = self.call(op).await.and_then(MetaYield::into_right);
         let is_granted = !matches!(opened, Ok((_, CacheRight::None)));

@@ -41,7 +41,7 @@ impl VirtualUser<'_> {
     /// It failed in another way, or was rejected for the timeout of an operation.
     pub(crate) async fn meta_when_free(&mut self, op: impl Into<SessionOp>) -> Result<MetaYield, OpError> {
         let op = op.into();
-        let kind = OperationKind::of(&op);
+        let kind = OperationKind::from_op(&op);
         let clock = self.thread.clock;
         let started = clock.now();
         let end = started.saturating_add(self.thread.timeout.as_nanos() as u64);

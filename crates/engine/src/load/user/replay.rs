@@ -191,7 +191,7 @@ impl VirtualUser<'_> {
 
     /// A lock or its release. Where it is rejected as unsupported, these lines are left out from now on.
     async fn lock_line(&mut self, op: SessionOp, line: &LoadfileLine) -> Result<(), OpError> {
-        let kind = OperationKind::of(&op);
+        let kind = OperationKind::from_op(&op);
         let started = self.thread.clock.now();
         let result = self.call(op).await;
         if result.as_ref().is_err_and(|error| error.class == ErrorClass::Unsupported) {
@@ -212,7 +212,7 @@ impl VirtualUser<'_> {
     /// An operation that ends as expected is one that ended well, in all counts.
     async fn timed(&mut self, op: MetaOp, expected: Expected) -> Result<Option<MetaYield>, OpError> {
         let op = op.into();
-        let kind = OperationKind::of(&op);
+        let kind = OperationKind::from_op(&op);
         let started = self.thread.clock.now();
         let result = judged(expected, self.call(op).await);
         self.count(kind, started, result.as_ref().err(), 0);
@@ -259,7 +259,7 @@ impl VirtualUser<'_> {
             _ => OpenHow::CreateNew,
         };
         let op = MetaOp::open(path, how).into();
-        let kind = OperationKind::of(&op);
+        let kind = OperationKind::from_op(&op);
         let started = self.thread.clock.now();
         let result = self.call(op).await;
         if let (Ok(MetaYield::Opened { file, .. }), Expected::Failure(..)) = (&result, line.expected) {

@@ -293,7 +293,7 @@ impl VirtualUser<'_> {
     /// Performs a metadata operation of a transaction, and times and counts it.
     pub(crate) async fn meta(&mut self, op: impl Into<SessionOp>) -> Result<MetaYield, OpError> {
         let op = op.into();
-        let kind = OperationKind::of(&op);
+        let kind = OperationKind::from_op(&op);
         let started = self.thread.clock.now();
         let result = self.call(op).await;
         self.count(kind, started, result.as_ref().err(), 0);

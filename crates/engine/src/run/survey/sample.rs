@@ -19,7 +19,7 @@ pub(super) struct Rank(u64);
 pub(super) struct Ranks(u64);
 
 impl Ranks {
-    pub fn of(directory: &str) -> Self {
+    pub fn from_directory(directory: &str) -> Self {
         Self(fnv_1a(mix(SAMPLE_SEED), directory))
     }
 
@@ -77,7 +77,7 @@ mod tests {
     use crate::run::survey::inventory::type_of;
 
     fn sampled(max: u64, numbers: impl Iterator<Item = u64>) -> Vec<u64> {
-        let ranks = Ranks::of("a/directory");
+        let ranks = Ranks::from_directory("a/directory");
         let mut sample = Sample::new(max);
         for number in numbers {
             let rank = ranks.rank(&format!("{number}.txt"));
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn ranks_depend_on_the_directory_and_on_the_name() {
-        let rank = |directory: &str, name: &str| Ranks::of(directory).rank(name);
+        let rank = |directory: &str, name: &str| Ranks::from_directory(directory).rank(name);
         assert_eq!(rank("a/b", "c"), rank("a/b", "c"));
         assert_ne!(rank("a", "c"), rank("b", "c"));
         assert_ne!(rank("ab", "c"), rank("a", "bc"));

@@ -152,7 +152,7 @@ impl<'a> Walk<'a> {
     }
 
     async fn list(&self, walker: &mut Walker<'_>, directory: &PendingDirectory) -> Result<(), OpError> {
-        let mut pages = ListedPages::of(&directory.path);
+        let mut pages = ListedPages::from_path(&directory.path);
         let mut directories = String::new();
         while let Some(page) = pages.next(walker.session.as_mut(), &mut walker.context).await? {
             for (rank, entry) in self.take(page, directory, &mut directories) {
@@ -176,7 +176,7 @@ impl<'a> Walk<'a> {
     ) -> Vec<(Rank, Entry)> {
         let mut found = self.found.borrow_mut();
         let Found { sample, survey, .. } = &mut *found;
-        let ranks = Ranks::of(&directory.path);
+        let ranks = Ranks::from_directory(&directory.path);
         let mut without_size = Vec::new();
         survey.refused += page.unnamed;
         survey.entries += page.unnamed;

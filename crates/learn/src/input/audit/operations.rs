@@ -191,9 +191,11 @@ impl Operations {
             let outcome = if makes { Outcome::Failed(FAILED) } else { at.outcome() };
             let action = match (is_directory, makes) {
                 (true, true) => Action::MakeDirectory { directory: None },
-                (false, _) if access & DATA != 0 => {
-                    Action::Open { file: known, access: Access::of(access & WRITE != 0), created: false }
-                }
+                (false, _) if access & DATA != 0 => Action::Open {
+                    file: known,
+                    access: Access::from_write(access & WRITE != 0),
+                    created: false,
+                },
                 _ => Action::Stat { file: known },
             };
             at.record_as(action, outcome, recorder);
@@ -223,7 +225,7 @@ impl Operations {
             self.seen.opens += 1;
             self.opens.opened(at.user, &path, file);
             at.record(
-                Action::Open { file: Some(file), access: Access::of(access & WRITE != 0), created },
+                Action::Open { file: Some(file), access: Access::from_write(access & WRITE != 0), created },
                 recorder,
             );
         } else if access & SET_ATTRIBUTES != 0 {

@@ -206,7 +206,7 @@ impl Operations {
         let write = creates || has("O_WRONLY") || has("O_RDWR");
         if at.outcome() != Outcome::Done {
             let file = recorder.known_file(&path);
-            at.record(Action::Open { file, access: Access::of(write), created: false }, recorder);
+            at.record(Action::Open { file, access: Access::from_write(write), created: false }, recorder);
             return;
         }
         let is_new = recorder.known_file(&path).is_none() && (creates || has("O_CREAT"));
@@ -226,7 +226,11 @@ impl Operations {
             recorder.directory(file);
         } else {
             at.record(
-                Action::Open { file: Some(file), access: Access::of(write), created: made || emptied },
+                Action::Open {
+                    file: Some(file),
+                    access: Access::from_write(write),
+                    created: made || emptied,
+                },
                 recorder,
             );
         }

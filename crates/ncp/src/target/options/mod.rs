@@ -200,7 +200,7 @@ fn tcp(url: &mut TargetUrl, transport: TransportKind) -> Result<TcpRoute, UrlErr
 
 fn profile(url: &mut TargetUrl, transport: TransportKind) -> Result<Option<&'static Profile>, UrlError> {
     let Some(name) = url.take("profile") else { return Ok(None) };
-    let Some(profile) = Profile::of(&name) else {
+    let Some(profile) = Profile::from_name(&name) else {
         return Err(url.error(format!("profile={name}: the choices are {}", Profile::names())));
     };
     if !profile.transports.contains(&transport) {

@@ -120,7 +120,7 @@ static PROFILES: [Profile; 8] = [
 
 impl Profile {
     /// The profile with a name.
-    pub(crate) fn of(name: &str) -> Option<&'static Self> {
+    pub(crate) fn from_name(name: &str) -> Option<&'static Self> {
         PROFILES.iter().find(|profile| profile.name == name)
     }
 

@@ -73,15 +73,15 @@ impl SocketTransport {
                 Socket::Ipx(IpxSocket::register(datagrams(*server).await?, options.retry).await?)
             }
         };
-        Ok(Self::of(socket, buffer))
+        Ok(Self::new(socket, buffer))
     }
 
     /// A transport over an IPX socket whose server is known.
     pub(crate) fn on(socket: IpxSocket, buffer: u16) -> Self {
-        Self::of(Socket::Ipx(socket), buffer)
+        Self::new(Socket::Ipx(socket), buffer)
     }
 
-    fn of(socket: Socket, buffer: u16) -> Self {
+    fn new(socket: Socket, buffer: u16) -> Self {
         Self {
             socket,
             start: Instant::now(),

@@ -34,7 +34,7 @@ pub(crate) struct Binding {
 }
 
 impl Binding {
-    pub(crate) fn of(session: &mut Nfs4State) -> Self {
+    pub(crate) fn from_session(session: &mut Nfs4State) -> Self {
         let id = session.slots.as_ref().map(|slots| slots.session);
         Self {
             address: session.address,

@@ -46,7 +46,7 @@ const CACHED_REPLY: u32 = 1024;
 const OPERATIONS: u32 = 16;
 
 /// `type`, `lease_time`, `maxfilesize`, `maxread`, `maxwrite`.
-const LIMITS: Bitmap = Bitmap::of(&[1, 10, 27, 30, 31]);
+const LIMITS: Bitmap = Bitmap::from_numbers(&[1, 10, 27, 30, 31]);
 
 /// What the server granted, apart from the limits of the file system.
 #[derive(Debug, Default)]
@@ -283,7 +283,7 @@ impl Nfs4Session {
     /// Opens the further connections of `nconnect=`.
     async fn add_connections(&mut self) -> Result<(), DialError> {
         for _ in 1..self.options.connections {
-            let binding = Binding::of(self);
+            let binding = Binding::from_session(self);
             let (stream, wire) = binding.connect().await?;
             self.channel.attach(stream);
             self.channel.add_wire(wire);

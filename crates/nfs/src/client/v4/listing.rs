@@ -16,7 +16,7 @@ use crate::v4::operation::Operation;
 
 /// `type`, `size`, `rdattr_error` and `filehandle`. With `rdattr_error`, an entry whose attributes cannot be read does
 /// not fail the listing (RFC 7530, 16.24.4).
-const WANTED: Bitmap = Bitmap::of(&[1, 4, 11, 19]);
+const WANTED: Bitmap = Bitmap::from_numbers(&[1, 4, 11, 19]);
 
 /// Whether an entry is a directory, and its size; none without attributes.
 fn kind_and_size(attributes: &Attributes<'_>) -> Option<(bool, Option<u64>)> {

@@ -75,7 +75,7 @@ impl Locks for Nfs4Session {
 
     /// OPEN that denies reads and writes.
     async fn open_denying(&mut self, path: &str) -> CallResult {
-        let wish = Wish { deny: DENY_BOTH, ..Wish::of(OpenHow::ReadWrite) };
+        let wish = Wish { deny: DENY_BOTH, ..Wish::new(OpenHow::ReadWrite) };
         self.open_with(path, wish, IoPolicy::default()).await
     }
 }

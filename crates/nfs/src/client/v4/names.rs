@@ -29,9 +29,9 @@ use crate::v4::open::{
 use crate::v4::operation::Operation;
 
 /// `type` and `size`.
-pub(crate) const KIND_AND_SIZE: Bitmap = Bitmap::of(&[1, 4]);
+pub(crate) const KIND_AND_SIZE: Bitmap = Bitmap::from_numbers(&[1, 4]);
 /// `space_avail` and `space_total`.
-const SPACE: Bitmap = Bitmap::of(&[42, 44]);
+const SPACE: Bitmap = Bitmap::from_numbers(&[42, 44]);
 
 /// An attribute that the server has to report.
 pub(crate) fn required<T>(attribute: Option<T>, name: &str) -> Result<T, OpError> {
@@ -61,7 +61,7 @@ pub(crate) struct Wish {
 
 impl Wish {
     /// Denies nothing, and wants no delegation.
-    pub(crate) const fn of(how: OpenHow) -> Self {
+    pub(crate) const fn new(how: OpenHow) -> Self {
         Self { how, deny: DENY_NONE, delegation: WANT_NO_DELEGATION }
     }
 }
@@ -176,7 +176,7 @@ impl Nfs4Session {
 
     /// OPEN, with the attributes of the file in the same call. Minor version 0 confirms each owner once.
     async fn open(&mut self, path: &str, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
-        self.open_with(path, Wish::of(how), policy).await
+        self.open_with(path, Wish::new(how), policy).await
     }
 
     /// OPEN without a delegation.

@@ -194,7 +194,7 @@ impl Nfs4State {
                 return true;
             }
             self.recovery.attempts += 1;
-            let binding = Binding::of(self);
+            let binding = Binding::from_session(self);
             self.recovery.reconnecting = Some(Box::pin(reconnect(binding, self.recovery.connect_timeout)));
         }
         let Some(reconnecting) = &mut self.recovery.reconnecting else { return false };

@@ -14,7 +14,7 @@ use crate::v4::names::{FileAttributes, Lookup};
 use crate::v4::operation::Operation;
 
 /// `fs_locations`.
-const LOCATIONS: Bitmap = Bitmap::of(&[24]);
+const LOCATIONS: Bitmap = Bitmap::from_numbers(&[24]);
 /// Maximum number of locations that an error names.
 const MAX_NAMED: usize = 4;
 

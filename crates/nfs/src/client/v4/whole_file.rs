@@ -39,7 +39,7 @@ pub(crate) fn keep_data(results: &mut Results<'_>, buffer: &mut [u8]) -> Result<
 
 impl Performed {
     /// Reads the results of OPEN, READ and CLOSE; an error if the file was not opened.
-    fn of(results: &mut Results<'_>, buffer: &mut [u8]) -> Result<Self, OpError> {
+    fn new(results: &mut Results<'_>, buffer: &mut [u8]) -> Result<Self, OpError> {
         results.done(Operation::PutFh)?;
         let opened: Opened<'_> = results.get(Operation::Open)?;
         let mut read = keep_data(results, buffer);
@@ -126,7 +126,7 @@ impl Nfs4Session {
                     .operation(Operation::Close, &Close { sequence, state });
             })
             .await?;
-        Performed::of(&mut results, buffer)
+        Performed::new(&mut results, buffer)
     }
 
     /// CLOSE of a file that READ or CLOSE has failed for.

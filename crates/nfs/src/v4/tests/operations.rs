@@ -117,7 +117,7 @@ fn every_delegation_is_read_as_it_was_written() {
     );
     // WND4_NOT_WANTED is 0 and has no further word.
     assert_eq!(bytes(&Delegation::NoneBecause { reason: 0, later: false }), words(&[3, 0]));
-    let set = Bitmap::of(&[33]);
+    let set = Bitmap::from_numbers(&[33]);
     borrowed_round_trip!(
         Opened<'_>,
         Opened { state: STATE, change: CHANGE, flags: 4, set, delegation: Delegation::None },
@@ -145,7 +145,7 @@ fn attributes_follow_each_other_in_the_order_of_their_numbers() {
     assert_eq!(bytes(&attributes), message);
     borrowed_round_trip!(Attributes<'_>, attributes);
     let mut writer = Writer::default();
-    attributes.put_masked(Bitmap::of(&[1, 3]), &mut writer);
+    attributes.put_masked(Bitmap::from_numbers(&[1, 3]), &mut writer);
     assert_eq!(writer.as_slice(), words(&[1, 2, 4, 1]));
 }
 
@@ -183,12 +183,12 @@ fn an_attribute_that_a_set_does_not_have_is_named_by_its_number() {
     assert!(Bitmap::get(&mut Reader::new(&words(&[9]))).is_err());
     // A server ignores attributes that it does not know.
     let wide = words(&[5, 2, 0, 0, 0, 1]);
-    assert_eq!(Bitmap::get(&mut Reader::new(&wide)), Ok(Bitmap::of(&[1])));
+    assert_eq!(Bitmap::get(&mut Reader::new(&wide)), Ok(Bitmap::from_numbers(&[1])));
 }
 
 #[test]
 fn a_listing_is_read_as_it_was_written() {
-    let wanted = Bitmap::of(&[1, 4]);
+    let wanted = Bitmap::from_numbers(&[1, 4]);
     let mut writer = Writer::default();
     writer.raw(&[7; 8]);
     for cookie in 3..5 {
@@ -233,7 +233,7 @@ fn operations_on_names_are_read_as_they_were_written() {
         create(NewObject::Block(SpecData { major: 1, minor: 2 })),
         create(NewObject::Character(SpecData { major: 1, minor: 2 })),
     );
-    round_trip(Created { change: CHANGE, set: Bitmap::of(&[33]) });
+    round_trip(Created { change: CHANGE, set: Bitmap::from_numbers(&[33]) });
     round_trip(Renamed { from: CHANGE, to: CHANGE });
     borrowed_round_trip!(SetAttr<'_>, SetAttr { state: STATE, attributes });
     let mechanism = GssMechanism { oid: Opaque(b"krb5"), quality: 0, service: 2 };
@@ -357,7 +357,7 @@ proptest! {
 
     #[test]
     fn a_bitmap_is_read_as_it_was_written(numbers in proptest::collection::vec(0u32..96, 0..20)) {
-        let bitmap = Bitmap::of(&numbers);
+        let bitmap = Bitmap::from_numbers(&numbers);
         round_trip(bitmap);
         prop_assert!(bitmap.iter().all(|number| numbers.contains(&number)));
         prop_assert!(numbers.iter().all(|number| bitmap.contains(*number)));

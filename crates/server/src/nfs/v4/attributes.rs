@@ -18,15 +18,15 @@ use crate::nfs::v4::{acl, errors};
 use crate::{Attributes, VolumeSpace};
 
 /// Attributes of the file system's space and files, which cost a call of the volume.
-const SPACE: Bitmap = Bitmap::of(&[21, 22, 23, 42, 43, 44]);
+const SPACE: Bitmap = Bitmap::from_numbers(&[21, 22, 23, 42, 43, 44]);
 /// `filehandle`.
 const HANDLE: u32 = 19;
 /// `acl`.
 const ACL: u32 = 12;
 /// `size`, `acl`, `mode`, `owner`, `owner_group`, `time_access_set`, `time_modify_set`.
-pub(super) const SETTABLE: Bitmap = Bitmap::of(&[4, ACL, 33, 36, 37, 48, 54]);
+pub(super) const SETTABLE: Bitmap = Bitmap::from_numbers(&[4, ACL, 33, 36, 37, 48, 54]);
 /// Attributes that an exclusive create can set: not the times, which hold its verifier.
-const EXCLUSIVE: Bitmap = Bitmap::of(&[4, 33, 36, 37]);
+const EXCLUSIVE: Bitmap = Bitmap::from_numbers(&[4, 33, 36, 37]);
 /// Size that is reported of directories. Some clients treat 0 as an error.
 const DIRECTORY_SIZE: u64 = 4096;
 /// `NFS4_CHANGE_TYPE_IS_UNDEFINED`: the number differs after each change.
@@ -34,7 +34,7 @@ const CHANGE_TYPE: u32 = 4;
 
 /// The attributes that the server reports or sets in a minor version.
 pub(super) fn supported(minor_version: u32) -> Bitmap {
-    const ALWAYS: Bitmap = Bitmap::of(&[
+    const ALWAYS: Bitmap = Bitmap::from_numbers(&[
         0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ACL, 13, 15, 16, 17, 18, HANDLE, 20, 21, 22, 23, 26, 27, 28,
         29, 30, 31, 33, 34, 35, 36, 37, 41, 42, 43, 44, 45, 47, 48, 50, 51, 52, 53, 54, 55,
     ]);

@@ -118,7 +118,7 @@ impl Compound<'_> {
         let rest = SetAttributes { mode: None, size: None, ..change };
         let made = volume.complete(made, &rest).map_err(of_node)?;
         let after = self.directory_change(directory)?;
-        let set = args.attributes.mask().without(Bitmap::of(&[4]));
+        let set = args.attributes.mask().without(Bitmap::from_numbers(&[4]));
         Created { change: change_info(before, after), set }.put(out);
         self.enter(FileObject::Node(made.node));
         Ok(())

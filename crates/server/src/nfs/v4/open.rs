@@ -27,7 +27,7 @@ use crate::{Attributes, NodeId, SetAttributes, VolumeError};
 
 const FILE_MODE: u32 = 0o644;
 /// `time_access` and `time_modify`, where an exclusive create stores its verifier.
-const VERIFIER_TIMES: Bitmap = Bitmap::of(&[47, 53]);
+const VERIFIER_TIMES: Bitmap = Bitmap::from_numbers(&[47, 53]);
 /// Everybody may open a delegated file, as on the server.
 const EVERYBODY: Ace<'static> = Ace { kind: 0, flags: 0, rights: 0x1, who: Opaque(b"EVERYONE@") };
 
@@ -242,7 +242,7 @@ impl Compound<'_> {
                 // An existing file is truncated, or stays as it is (RFC 7530, 16.16.5).
                 let truncate =
                     set.size.filter(|size| *size == 0 && !attributes.directory && !attributes.link);
-                let set = if truncate.is_some() { Bitmap::of(&[4]) } else { Bitmap::default() };
+                let set = if truncate.is_some() { Bitmap::from_numbers(&[4]) } else { Bitmap::default() };
                 Ok(OpenedFile { set, truncate, ..existing(attributes) })
             }
             Err(error) => Err(of_name(error).into()),

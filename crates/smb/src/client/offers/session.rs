@@ -118,7 +118,7 @@ async fn open(
 fn clock_offset(system_time: u64, sent: SystemTime, received: SystemTime) -> Option<ClockOffset> {
     let since_1970 = system_time.checked_sub(EPOCH_DIFFERENCE)?;
     let server = Duration::new(since_1970 / 10_000_000, (since_1970 % 10_000_000) as u32 * 100);
-    Some(ClockOffset::of(server, sent, received))
+    Some(ClockOffset::new(server, sent, received))
 }
 
 /// Logs in, and examines what a session can see. `opened` becomes true where the first operation of a run would follow.

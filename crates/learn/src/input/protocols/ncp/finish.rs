@@ -107,7 +107,7 @@ impl Call {
             Self::Open(opening) if succeeded => opening.succeeded(reader, scope),
             Self::Open(Opening { place, write, .. }) => {
                 let file = place.known(scope.recorder);
-                Action::Open { file, access: Access::of(write), created: false }
+                Action::Open { file, access: Access::from_write(write), created: false }
             }
             Self::Info { place, form } => {
                 let described = form.get(&mut reader).ok().filter(|_| succeeded);
@@ -266,7 +266,7 @@ impl Opening {
         if let Some(handle) = handle {
             scope.places.open(handle, Open { file, through });
         }
-        Action::Open { file: Some(file), access: Access::of(write), created: made || emptied }
+        Action::Open { file: Some(file), access: Access::from_write(write), created: made || emptied }
     }
 }
 

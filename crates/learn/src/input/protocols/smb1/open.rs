@@ -113,7 +113,7 @@ impl Opening {
     /// The level of the UNIX extensions, which opens files and makes directories.
     pub(super) fn posix(name: String, data: &[u8]) -> Option<Self> {
         let flags = word(data, 4)?;
-        let opening = Self::new(OpenCommand::Posix, name, Access::of(flags & POSIX_WRITE != 0));
+        let opening = Self::new(OpenCommand::Posix, name, Access::from_write(flags & POSIX_WRITE != 0));
         Some(Self { directory: flags & POSIX_DIRECTORY != 0, ..opening })
     }
 
@@ -211,7 +211,7 @@ impl Opening {
 
 /// Low bits of `AccessMode` (2.2.4.3.1): reading, writing, both, execution.
 const fn access_of_mode(access: u16) -> Access {
-    Access::of(matches!(access & 7, 1 | 2))
+    Access::from_write(matches!(access & 7, 1 | 2))
 }
 
 const fn made(results: u16) -> bool {

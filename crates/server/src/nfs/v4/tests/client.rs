@@ -38,7 +38,7 @@ pub(super) struct Server {
 impl Server {
     /// A server of an empty volume in memory.
     pub(super) fn new() -> Self {
-        Self::of(&(Arc::new(MemoryVolume::new(64 << 20)) as Arc<dyn Volume>), None)
+        Self::from_volume(&(Arc::new(MemoryVolume::new(64 << 20)) as Arc<dyn Volume>), None)
     }
 
     /// A server of an empty volume in memory, with this many bytes for the state of clients.
@@ -48,7 +48,7 @@ impl Server {
     }
 
     /// A server of a volume, with a state file.
-    pub(super) fn of(volume: &Arc<dyn Volume>, stable: Option<&std::path::Path>) -> Self {
+    pub(super) fn from_volume(volume: &Arc<dyn Volume>, stable: Option<&std::path::Path>) -> Self {
         Self::of_options(volume, stable, StateBudget::default())
     }
 

@@ -81,7 +81,7 @@ fn creates_are_guarded_exclusive_or_neither() {
 }
 
 fn attributes(client: &mut Client<'_>, path: &[&str], wanted: &[u32]) -> (Vec<u8>, Option<Nfs4Status>) {
-    let wanted = GetAttr { wanted: Bitmap::of(wanted) };
+    let wanted = GetAttr { wanted: Bitmap::from_numbers(wanted) };
     let results = client.call(|call| call.path(path).add(Operation::GetAttr, &wanted).done());
     let body = results.status.is_none().then(|| results.last(Operation::GetAttr).to_vec());
     (body.unwrap_or_default(), results.status)

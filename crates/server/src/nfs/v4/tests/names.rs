@@ -90,7 +90,7 @@ fn a_listing_continues_with_its_verifier_only() {
             verifier,
             directory_bytes: 1000,
             max_bytes: 1000,
-            wanted: Bitmap::of(&[1, 4, 20, 33]),
+            wanted: Bitmap::from_numbers(&[1, 4, 20, 33]),
         };
         let results = client.call(|call| call.path(&["export"]).add(Operation::ReadDir, &page).done());
         assert_eq!(results.status, None);

@@ -31,7 +31,7 @@ impl Scratch {
         let options = DirectoryOptions { links: true, ..DirectoryOptions::default() };
         let volume: Arc<dyn Volume> =
             Arc::new(DirectoryVolume::open(self.0.join("served"), &options).unwrap());
-        Server::of(&volume, Some(&self.0.join("state")))
+        Server::from_volume(&volume, Some(&self.0.join("state")))
     }
 }
 

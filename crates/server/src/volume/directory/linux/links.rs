@@ -69,7 +69,7 @@ impl DirectoryVolume {
         )?;
         self.names_changed(directory);
         self.tree.changes.note(file);
-        let status = Status::of(open.fd()).map_err(volume_error)?;
+        let status = Status::from_file(open.fd()).map_err(volume_error)?;
         self.tree.places.add_other_name(file, status.identity, directory, name);
         debug_assert!(status.kind != Kind::Directory);
         Ok(self.tree.described(&status, file))

@@ -44,7 +44,7 @@ impl Tree {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = openat(CWD, path, flags, Mode::empty()).map_err(volume_error)?;
         let root = OpenNode::new(fd, true, false);
-        let root_status = Status::of(root.fd()).map_err(volume_error)?;
+        let root_status = Status::from_file(root.fd()).map_err(volume_error)?;
         Ok(Self {
             places: NodeLocations::new(root_status.identity),
             root,
@@ -94,10 +94,10 @@ impl Tree {
             return self.stream_attributes(id);
         }
         if id == ROOT {
-            return Ok(self.described(&Status::of(self.root.fd()).map_err(volume_error)?, ROOT));
+            return Ok(self.described(&Status::from_file(self.root.fd()).map_err(volume_error)?, ROOT));
         }
         if let Some(open) = self.open_files.get(id) {
-            let status = Status::of(open.fd()).map_err(volume_error)?;
+            let status = Status::from_file(open.fd()).map_err(volume_error)?;
             if status.links == 0 {
                 self.node_removed(&status);
                 return Err(VolumeError::Stale);
@@ -267,7 +267,7 @@ impl Tree {
             OpenNode::new(fd, directory, writable)
         };
         // The name may refer to another object between the two calls; the descriptor cannot.
-        let open_status = Status::of(open.fd()).map_err(volume_error)?;
+        let open_status = Status::from_file(open.fd()).map_err(volume_error)?;
         if status.identity != place.identity || open_status.identity != place.identity {
             return Err(VolumeError::Stale);
         }

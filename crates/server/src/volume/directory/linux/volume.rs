@@ -94,7 +94,7 @@ impl Volume for DirectoryVolume {
         let open = OpenNode::new(fd, false, true);
         // The client has already applied its umask; the umask of this process must not apply as well.
         fchmod(open.fd(), mode).map_err(volume_error)?;
-        let status = Status::of(open.fd()).map_err(volume_error)?;
+        let status = Status::from_file(open.fd()).map_err(volume_error)?;
         let attributes = self.seen(&status, directory, name);
         self.tree.open_files.insert(attributes.node, open);
         self.names_changed(directory);

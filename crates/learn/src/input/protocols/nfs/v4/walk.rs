@@ -183,7 +183,10 @@ impl<'w, 'r> Walk<'w, 'r> {
             }
             (Create::Unchecked { emptied }, _) => (true, emptied),
         };
-        self.add(Action::Open { file, access: Access::of(open.write), created: made || emptied }, outcome);
+        self.add(
+            Action::Open { file, access: Access::from_write(open.write), created: made || emptied },
+            outcome,
+        );
         if outcome == Outcome::Done {
             self.go(file);
             if made && let Some(file) = file {
@@ -283,8 +286,8 @@ impl<'w, 'r> Walk<'w, 'r> {
 /// GETATTR alone: free space, attributes of a file, or properties of the file system.
 fn get_attributes(wanted: Bitmap, file: Option<u32>) -> Action {
     // space_avail, space_free, space_total; type, change, size, mode, owner, time_modify.
-    const SPACE: Bitmap = Bitmap::of(&[42, 43, 44]);
-    const FILE: Bitmap = Bitmap::of(&[1, 3, 4, 33, 36, 53]);
+    const SPACE: Bitmap = Bitmap::from_numbers(&[42, 43, 44]);
+    const FILE: Bitmap = Bitmap::from_numbers(&[1, 3, 4, 33, 36, 53]);
     if !wanted.and(SPACE).is_empty() {
         Action::Space
     } else if !wanted.and(FILE).is_empty() || wanted.is_empty() {

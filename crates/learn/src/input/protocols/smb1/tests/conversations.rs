@@ -8,7 +8,7 @@ use crate::operation::Outcome::{Done, Failed, NotFound};
 use crate::operation::Protocol;
 
 const fn open(file: u32, write: bool) -> (Action, Outcome) {
-    (Action::Open { file: Some(file), access: Access::of(write), created: write }, Done)
+    (Action::Open { file: Some(file), access: Access::from_write(write), created: write }, Done)
 }
 
 const fn stat(file: u32) -> (Action, Outcome) {
