@@ -151,24 +151,24 @@ fn names(protocol: Protocol) -> Vec<Mode> {
             last_search(&at, "DEEPER", ATTRIBUTE_DIRECTORY, 0)
         }),
         new("volumes: 64 names with escape sequences", |at| {
-            of(&at, is_sub(at.request, VOLUMES, VOLUME_NAME), |data| {
+            answer_to(&at, is_sub(at.request, VOLUMES, VOLUME_NAME), |data| {
                 *data = [&[ESCAPES.len() as u8], ESCAPES.as_bytes()].concat();
             })
         }),
         new("volumes: a usage of ones", |at| {
-            of(&at, is_sub(at.request, VOLUMES, VOLUME_USAGE), |data| {
+            answer_to(&at, is_sub(at.request, VOLUMES, VOLUME_USAGE), |data| {
                 *data = vec![0xFF; USAGE];
                 data.push(0);
             })
         }),
         new("server: a name with escape sequences", |at| {
-            of(&at, is_sub(at.request, SERVER, SERVER_INFO), |data| {
+            answer_to(&at, is_sub(at.request, SERVER, SERVER_INFO), |data| {
                 put(data, 0, &[0; SERVER_NAME]);
                 put(data, 0, ESCAPES.as_bytes());
             })
         }),
         new("server: a date of ones", |at| {
-            of(&at, function(at.request).starts_with(&[CLOCK]), |data| data.fill(0xFF))
+            answer_to(&at, function(at.request).starts_with(&[CLOCK]), |data| data.fill(0xFF))
         }),
         new("read: more bytes than were requested", |at| of_read(&at, |data| put(data, 0, &[0xFF; 4]))),
         new("read: 0 bytes, and not the end of the file", |at| of_read(&at, |data| put(data, 0, &[0; 4]))),
@@ -273,7 +273,7 @@ fn in_header(at: Exchange<'_>, field: usize, value: &[u8]) -> Answer {
 }
 
 /// Changes the data of the replies to a function.
-fn of(at: &Exchange<'_>, wanted: bool, change: impl FnOnce(&mut Vec<u8>)) -> Answer {
+fn answer_to(at: &Exchange<'_>, wanted: bool, change: impl FnOnce(&mut Vec<u8>)) -> Answer {
     if !wanted || packet_at(&at.reply).is_none() {
         return Answer::Send(at.reply.clone());
     }
@@ -286,7 +286,7 @@ fn of(at: &Exchange<'_>, wanted: bool, change: impl FnOnce(&mut Vec<u8>)) -> Ans
 }
 
 fn of_search(at: &Exchange<'_>, change: impl FnOnce(&mut Vec<u8>)) -> Answer {
-    of(at, function(at.request).starts_with(&[NAMES, SEARCH_SET]), |data| {
+    answer_to(at, function(at.request).starts_with(&[NAMES, SEARCH_SET]), |data| {
         if data.len() < SEARCH_HEAD {
             data.resize(SEARCH_HEAD, 0);
         }
@@ -296,7 +296,7 @@ fn of_search(at: &Exchange<'_>, change: impl FnOnce(&mut Vec<u8>)) -> Answer {
 
 fn of_read(at: &Exchange<'_>, change: impl FnOnce(&mut Vec<u8>)) -> Answer {
     let called = function(at.request);
-    of(at, called.starts_with(&[READ]) || called.starts_with(&[NAMES, READ_LARGE]), change)
+    answer_to(at, called.starts_with(&[READ]) || called.starts_with(&[NAMES, READ_LARGE]), change)
 }
 
 /// Writes a page that is not the last one.

@@ -91,15 +91,23 @@ pub const MODES: &[Mode] = &[
         })
     }),
     Mode::new(Nfs, "FSINFO: limits of 0 bytes", |at| {
-        of(at, Procedure::FsInfo, |_| words(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
+        answer_to(at, Procedure::FsInfo, |_| words(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
     }),
     Mode::new(Nfs, "FSINFO: limits of 4 GiB", |at| {
         let max = u32::MAX;
-        of(at, Procedure::FsInfo, |_| words(&[0, 0, max, max, max, max, max, max, max, max, max, max, 0, 0]))
+        answer_to(at, Procedure::FsInfo, |_| {
+            words(&[0, 0, max, max, max, max, max, max, max, max, max, max, 0, 0])
+        })
     }),
-    Mode::new(Nfs, "LOOKUP: a handle of 65 bytes", |at| of(at, Procedure::Lookup, |_| words(&[0, 65]))),
-    Mode::new(Nfs, "GETATTR: an unknown kind of file", |at| of(at, Procedure::GetAttr, |_| words(&[0, 99]))),
-    Mode::new(Nfs, "FSSTAT: no space, and none free", |at| of(at, Procedure::FsStat, |_| words(&[0; 14]))),
+    Mode::new(Nfs, "LOOKUP: a handle of 65 bytes", |at| {
+        answer_to(at, Procedure::Lookup, |_| words(&[0, 65]))
+    }),
+    Mode::new(Nfs, "GETATTR: an unknown kind of file", |at| {
+        answer_to(at, Procedure::GetAttr, |_| words(&[0, 99]))
+    }),
+    Mode::new(Nfs, "FSSTAT: no space, and none free", |at| {
+        answer_to(at, Procedure::FsStat, |_| words(&[0; 14]))
+    }),
     Mode::new(Nfs, "READDIRPLUS: the same page without end", |at| {
         of_listing(at, |_, out| entry(out, 1, "same", 1, FileKind::Regular, 1))
     }),
@@ -143,7 +151,7 @@ pub const MODES: &[Mode] = &[
         })
     }),
     Mode::new(Nfs, "READDIRPLUS: a name of 4 GiB", |at| {
-        of(at, Procedure::ReadDirPlus, |_| words(&[0, 0, 0, 0, 1, 0, 1, u32::MAX]))
+        answer_to(at, Procedure::ReadDirPlus, |_| words(&[0, 0, 0, 0, 1, 0, 1, u32::MAX]))
     }),
     Mode::new(Nfs, "READDIRPLUS: the name `..`", |at| one_name(at, "..")),
     Mode::new(Nfs, "READDIRPLUS: the name `../../etc`", |at| one_name(at, "../../etc")),
@@ -154,26 +162,26 @@ pub const MODES: &[Mode] = &[
         of_last_listing(at, |out| entry(out, 1, "large.txt", 1, FileKind::Regular, u64::MAX))
     }),
     Mode::new(Nfs, "READDIRPLUS is not supported", |at| {
-        of(at, Procedure::ReadDirPlus, |_| words(&[NFS3ERR_NOTSUPP, 0]))
+        answer_to(at, Procedure::ReadDirPlus, |_| words(&[NFS3ERR_NOTSUPP, 0]))
     }),
     Mode::new(Nfs, "READ: more bytes than were requested", |at| {
-        of(at, Procedure::Read, |_| words(&[0, 0, 1 << 20, 0, 1 << 20]))
+        answer_to(at, Procedure::Read, |_| words(&[0, 0, 1 << 20, 0, 1 << 20]))
     }),
     Mode::new(Nfs, "READ: 0 bytes, and not the end of the file", |at| {
-        of(at, Procedure::Read, |_| words(&[0, 0, 0, 0, 0]))
+        answer_to(at, Procedure::Read, |_| words(&[0, 0, 0, 0, 0]))
     }),
     Mode::new(Nfs, "WRITE: 0 bytes written", |at| {
-        of(at, Procedure::Write, |_| words(&[0, 0, 0, 0, 2, 0, 0]))
+        answer_to(at, Procedure::Write, |_| words(&[0, 0, 0, 0, 2, 0, 0]))
     }),
     Mode::new(Nfs, "WRITE: 4 GiB written", |at| {
-        of(at, Procedure::Write, |_| words(&[0, 0, 0, u32::MAX, 2, 0, 0]))
+        answer_to(at, Procedure::Write, |_| words(&[0, 0, 0, u32::MAX, 2, 0, 0]))
     }),
     Mode::new(Nfs, "all calls answered with NFS3ERR_STALE", |at| failing(at, NFS3ERR_STALE)),
     Mode::new(Nfs, "all calls answered with NFS3ERR_SERVERFAULT", |at| failing(at, NFS3ERR_SERVERFAULT)),
     Mode::new(Nfs, "all calls answered with an unknown status", |at| failing(at, 4242)),
     Mode::slow(Nfs, "all calls answered with NFS3ERR_JUKEBOX", |at| failing(at, NFS3ERR_JUKEBOX)),
     Mode::slow(Nfs, "removals answered with NFS3ERR_JUKEBOX", |at| {
-        of(at, Procedure::Remove, |_| words(&[NFS3ERR_JUKEBOX, 0, 0]))
+        answer_to(at, Procedure::Remove, |_| words(&[NFS3ERR_JUKEBOX, 0, 0]))
     }),
     Mode::greeting(Nfs, "accepts and closes connections", || Some(Answer::Close(Vec::new()))),
     Mode::greeting(Nfs, "accepts connections and stays silent", || Some(Answer::Silence(Vec::new()))),
@@ -255,7 +263,7 @@ fn procedure(at: &Exchange<'_>) -> Option<Procedure> {
 }
 
 /// Replaces the results of one procedure.
-fn of(at: Exchange<'_>, wanted: Procedure, result: impl FnOnce(&Exchange<'_>) -> Vec<u8>) -> Answer {
+fn answer_to(at: Exchange<'_>, wanted: Procedure, result: impl FnOnce(&Exchange<'_>) -> Vec<u8>) -> Answer {
     if procedure(&at) != Some(wanted) {
         return forward(at);
     }
@@ -284,11 +292,11 @@ fn failing(at: Exchange<'_>, status: u32) -> Answer {
 
 /// Replaces pages of listings by pages that are not the last one; `entries` gets the cookie of the call.
 fn of_listing(at: Exchange<'_>, entries: impl FnOnce(u64, &mut Writer)) -> Answer {
-    of(at, Procedure::ReadDirPlus, |at| listing(at, false, entries))
+    answer_to(at, Procedure::ReadDirPlus, |at| listing(at, false, entries))
 }
 
 fn of_last_listing(at: Exchange<'_>, entries: impl FnOnce(&mut Writer)) -> Answer {
-    of(at, Procedure::ReadDirPlus, |at| listing(at, true, |_, out| entries(out)))
+    answer_to(at, Procedure::ReadDirPlus, |at| listing(at, true, |_, out| entries(out)))
 }
 
 fn one_name(at: Exchange<'_>, name: &str) -> Answer {

@@ -77,19 +77,19 @@ const EVERY: &[Row] = &[
     ("results of zeros", Mode::new, "protocol", |at| compound(at, |reply| vec![0; reply.len()])),
     ("results of another operation", Mode::new, "protocol", |at| compound(at, |_| words(&[0, 0, 1, 59, 0]))),
     ("GETFH: a handle of 4 GiB", Mode::new, "protocol", |at| {
-        of(at, Operation::GetFh, |_| words(&[u32::MAX]))
+        answer_to(at, Operation::GetFh, |_| words(&[u32::MAX]))
     }),
     ("GETFH: a handle of 129 bytes", Mode::new, "protocol", |at| {
-        of(at, Operation::GetFh, |_| [words(&[129]), vec![7; 132]].concat())
+        answer_to(at, Operation::GetFh, |_| [words(&[129]), vec![7; 132]].concat())
     }),
     ("GETATTR: a bitmap of 4 billion words", Mode::new, "protocol", |at| {
-        of(at, Operation::GetAttr, |_| words(&[u32::MAX, 1]))
+        answer_to(at, Operation::GetAttr, |_| words(&[u32::MAX, 1]))
     }),
     ("GETATTR: attributes of 4 GiB", Mode::new, "protocol", |at| {
-        of(at, Operation::GetAttr, |_| words(&[1, 1 << 10, u32::MAX]))
+        answer_to(at, Operation::GetAttr, |_| words(&[1, 1 << 10, u32::MAX]))
     }),
     ("GETATTR: none of the attributes", Mode::new, "protocol", |at| {
-        of(at, Operation::GetAttr, |_| words(&[0, 0]))
+        answer_to(at, Operation::GetAttr, |_| words(&[0, 0]))
     }),
     ("READDIR: the same page without end", Mode::new, "protocol", |at| {
         listing(at, false, |_, out| entry(out, 7, b"same", FileType::Regular))
@@ -104,20 +104,20 @@ const EVERY: &[Row] = &[
     ("READDIR: the name `../../etc`", Mode::new, "protocol", |at| one_name(at, b"../../etc")),
     ("READDIR: a name with escape sequences", Mode::new, "", |at| one_name(at, ESCAPES.as_bytes())),
     ("READDIR: a name of 4 GiB", Mode::new, "protocol", |at| {
-        of(at, Operation::ReadDir, |_| words(&[0, 0, 1, 0, 7, u32::MAX]))
+        answer_to(at, Operation::ReadDir, |_| words(&[0, 0, 1, 0, 7, u32::MAX]))
     }),
     ("OPEN: a write delegation that nobody wanted, by an owner of 4 GiB", Mode::new, "protocol", |at| {
         // State, change_info, flags, no attributes, OPEN_DELEGATE_WRITE.
         let fixed =
             [&[1, 2, 3, 4][..], &[1, 0, 0, 0, 0], &[0], &[0], &[2], &[1, 2, 3, 4], &[0, 1, 0, 9]].concat();
-        of(at, Operation::Open, |_| words(&[&fixed[..], &[0, 0, 0, u32::MAX]].concat()))
+        answer_to(at, Operation::Open, |_| words(&[&fixed[..], &[0, 0, 0, u32::MAX]].concat()))
     }),
-    ("READ: 4 GiB", Mode::new, "protocol", |at| of(at, Operation::Read, |_| words(&[0, u32::MAX]))),
+    ("READ: 4 GiB", Mode::new, "protocol", |at| answer_to(at, Operation::Read, |_| words(&[0, u32::MAX]))),
     ("READ: 0 bytes, and not the end of the file", Mode::new, "data mismatch", |at| {
-        of(at, Operation::Read, |_| words(&[0, 0]))
+        answer_to(at, Operation::Read, |_| words(&[0, 0]))
     }),
     ("WRITE: 4 GiB written", Mode::new, "i/o", |at| {
-        of(at, Operation::Write, |_| words(&[u32::MAX, 2, 0, 0]))
+        answer_to(at, Operation::Write, |_| words(&[u32::MAX, 2, 0, 0]))
     }),
 ];
 
@@ -187,10 +187,10 @@ const SESSIONS: &[Row] = &[
     }),
     ("EXCHANGE_ID: a server's owner of 4 GiB", Mode::new, "protocol", |at| {
         // Client, sequence, flags, no state protection, minor id (RFC 8881, 18.35).
-        of(at, Operation::ExchangeId, |_| words(&[0, 1, 1, 0, 0, 0, 0, u32::MAX]))
+        answer_to(at, Operation::ExchangeId, |_| words(&[0, 1, 1, 0, 0, 0, 0, u32::MAX]))
     }),
     ("EXCHANGE_ID: state protection by a secret", Mode::new, "protocol", |at| {
-        of(at, Operation::ExchangeId, |_| words(&[0, 1, 1, 0, 2, u32::MAX, u32::MAX]))
+        answer_to(at, Operation::ExchangeId, |_| words(&[0, 1, 1, 0, 2, u32::MAX, u32::MAX]))
     }),
     ("CREATE_SESSION answered with NFS4ERR_STALE_CLIENTID", Mode::new, "disconnected", |at| {
         fails(at, Operation::CreateSession, Status::StaleClientid)
@@ -311,7 +311,7 @@ fn of_status(
 }
 
 /// Replaces the body of a successful result.
-fn of(at: Exchange<'_>, wanted: Operation, body: impl FnOnce(&Exchange<'_>) -> Vec<u8>) -> Answer {
+fn answer_to(at: Exchange<'_>, wanted: Operation, body: impl FnOnce(&Exchange<'_>) -> Vec<u8>) -> Answer {
     of_status(at, wanted, 0, body)
 }
 
@@ -340,7 +340,7 @@ fn sequence_word(at: Exchange<'_>, index: usize, value: u32) -> Answer {
 /// Replaces what `CREATE_SESSION` grants for the calls of the client (RFC 8881, 18.36): session, sequence, flags, and the
 /// attributes of the two channels.
 fn channel(at: Exchange<'_>, fore: [u32; 7]) -> Answer {
-    of(at, Operation::CreateSession, |at| {
+    answer_to(at, Operation::CreateSession, |at| {
         let session = result_at(&at.reply, Operation::CreateSession).map_or(0, |(start, _)| start + 8);
         let head = at.reply.get(session..session + 24).unwrap_or_default();
         [head, &words(&fore), &words(&[0, 4096, 4096, 0, 4, 1, 0])].concat()
@@ -366,7 +366,7 @@ fn listing(at: Exchange<'_>, end: bool, entries: impl FnOnce(u64, &mut Writer)) 
     entries(page, &mut out);
     out.boolean(false);
     out.boolean(end);
-    of(at, Operation::ReadDir, |_| out.as_slice().to_vec())
+    answer_to(at, Operation::ReadDir, |_| out.as_slice().to_vec())
 }
 
 fn one_name(at: Exchange<'_>, name: &[u8]) -> Answer {

@@ -161,24 +161,28 @@ const MODES: &[Mode] = &[
     }),
     Mode::slow(Smb, "breaks of oplocks without end", |at| Answer::Flood(oplock_break(&at.reply))),
     Mode::new(Smb, "NEGOTIATE: an unknown dialect", |at| {
-        of(at, NEGOTIATE, |body| put(body, 4, &[0xEE, 0xEE]))
+        answer_to(at, NEGOTIATE, |body| put(body, 4, &[0xEE, 0xEE]))
     }),
-    Mode::new(Smb, "NEGOTIATE: limits of 0 bytes", |at| of(at, NEGOTIATE, |body| put(body, 28, &[0; 12]))),
-    Mode::new(Smb, "NEGOTIATE: limits of 4 GiB", |at| of(at, NEGOTIATE, |body| put(body, 28, &[0xFF; 12]))),
+    Mode::new(Smb, "NEGOTIATE: limits of 0 bytes", |at| {
+        answer_to(at, NEGOTIATE, |body| put(body, 28, &[0; 12]))
+    }),
+    Mode::new(Smb, "NEGOTIATE: limits of 4 GiB", |at| {
+        answer_to(at, NEGOTIATE, |body| put(body, 28, &[0xFF; 12]))
+    }),
     Mode::new(Smb, "NEGOTIATE: a token outside of the message", |at| {
-        of(at, NEGOTIATE, |body| put(body, 56, &[0xFF; 4]))
+        answer_to(at, NEGOTIATE, |body| put(body, 56, &[0xFF; 4]))
     }),
     Mode::new(Smb, "NEGOTIATE: 65,535 contexts outside of the message", |at| {
-        of(at, NEGOTIATE, |body| {
+        answer_to(at, NEGOTIATE, |body| {
             put(body, 6, &[0xFF; 2]);
             put(body, 60, &[0xFF; 4]);
         })
     }),
     Mode::new(Smb, "SESSION_SETUP: a token outside of the message", |at| {
-        of(at, SESSION_SETUP, |body| put(body, 4, &[0xFF; 4]))
+        answer_to(at, SESSION_SETUP, |body| put(body, 4, &[0xFF; 4]))
     }),
     Mode::new(Smb, "SESSION_SETUP: a token of garbage", |at| {
-        of(at, SESSION_SETUP, |body| {
+        answer_to(at, SESSION_SETUP, |body| {
             let len = body.len().saturating_sub(8);
             put(body, 8, &garbage(len));
         })
@@ -187,15 +191,17 @@ const MODES: &[Mode] = &[
         Some(SESSION_SETUP) => Answer::Send(patched(at.reply, STATUS, &STATUS_MORE_PROCESSING.to_le_bytes())),
         _ => forward(at),
     }),
-    Mode::new(Smb, "CREATE: a file of 2^64 - 1 bytes", |at| of(at, CREATE, |body| put(body, 48, &[0xFF; 8]))),
+    Mode::new(Smb, "CREATE: a file of 2^64 - 1 bytes", |at| {
+        answer_to(at, CREATE, |body| put(body, 48, &[0xFF; 8]))
+    }),
     Mode::new(Smb, "QUERY_DIRECTORY: entries outside of the message", |at| {
-        of(at, QUERY_DIRECTORY, |body| put(body, 2, &[0xFF; 6]))
+        answer_to(at, QUERY_DIRECTORY, |body| put(body, 2, &[0xFF; 6]))
     }),
     Mode::new(Smb, "QUERY_DIRECTORY: entries of 1 byte", |at| {
-        of(at, QUERY_DIRECTORY, |body| put(body, 8, &1u32.to_le_bytes()))
+        answer_to(at, QUERY_DIRECTORY, |body| put(body, 8, &1u32.to_le_bytes()))
     }),
     Mode::new(Smb, "QUERY_DIRECTORY: a name of 4 GiB", |at| {
-        of(at, QUERY_DIRECTORY, |body| put(body, 8 + 60, &[0xFF; 4]))
+        answer_to(at, QUERY_DIRECTORY, |body| put(body, 8 + 60, &[0xFF; 4]))
     }),
     Mode::new(Smb, "QUERY_DIRECTORY: names that overlap the next entries", |at| {
         let information = (0..900u32).flat_map(|number| {
@@ -217,12 +223,14 @@ const MODES: &[Mode] = &[
     Mode::new(Smb, "QUERY_DIRECTORY: a name with escape sequences", |at| once(at, ESCAPES, 1)),
     Mode::new(Smb, "QUERY_DIRECTORY: a name of 20,000 characters", |at| once(at, &"x".repeat(20_000), 1)),
     Mode::new(Smb, "QUERY_DIRECTORY: a file of 2^64 - 1 bytes", |at| once(at, "large.txt", u64::MAX)),
-    Mode::new(Smb, "READ: data outside of the message", |at| of(at, READ, |body| put(body, 2, &[0xFF]))),
-    Mode::new(Smb, "READ: 4 GiB of data", |at| of(at, READ, |body| put(body, 4, &[0xFF; 4]))),
-    Mode::new(Smb, "READ: 0 bytes, and not the end of the file", |at| {
-        of(at, READ, |body| put(body, 4, &[0; 4]))
+    Mode::new(Smb, "READ: data outside of the message", |at| {
+        answer_to(at, READ, |body| put(body, 2, &[0xFF]))
     }),
-    Mode::new(Smb, "WRITE: 4 GiB written", |at| of(at, WRITE, |body| put(body, 4, &[0xFF; 4]))),
+    Mode::new(Smb, "READ: 4 GiB of data", |at| answer_to(at, READ, |body| put(body, 4, &[0xFF; 4]))),
+    Mode::new(Smb, "READ: 0 bytes, and not the end of the file", |at| {
+        answer_to(at, READ, |body| put(body, 4, &[0; 4]))
+    }),
+    Mode::new(Smb, "WRITE: 4 GiB written", |at| answer_to(at, WRITE, |body| put(body, 4, &[0xFF; 4]))),
     Mode::new(Smb, "all requests answered with STATUS_ACCESS_DENIED", |at| failing(at, STATUS_ACCESS_DENIED)),
     Mode::new(Smb, "all requests answered with STATUS_NETWORK_SESSION_EXPIRED", |at| {
         failing(at, STATUS_SESSION_EXPIRED)
@@ -338,7 +346,7 @@ fn is_sealed(message: &[u8]) -> bool {
 }
 
 /// Changes the bodies of the replies to one command.
-fn of(at: Exchange<'_>, wanted: u16, change: impl FnOnce(&mut [u8])) -> Answer {
+fn answer_to(at: Exchange<'_>, wanted: u16, change: impl FnOnce(&mut [u8])) -> Answer {
     let mut reply = at.reply;
     if command(&reply) == Some(wanted) {
         change(reply.get_mut(BODY..).unwrap_or_default());

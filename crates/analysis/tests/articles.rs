@@ -21,13 +21,13 @@ fn doupnik() -> Vec<RunData> {
     imported("doupnik1993.csv", include_bytes!("../../exchange/tests/data/doupnik1993.csv"), &MAP)
 }
 
-fn of(names: &[&str]) -> Vec<RunData> {
+fn runs_of(names: &[&str]) -> Vec<RunData> {
     let all = doupnik();
     names.iter().map(|name| all.iter().find(|run| run.label == *name).unwrap().clone()).collect()
 }
 
 fn compared(names: &[&str], options: &Options) -> Analysis {
-    analyse(&of(names), options)
+    analyse(&runs_of(names), options)
 }
 
 fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
@@ -82,7 +82,7 @@ fn the_packet_burst_is_a_region_and_a_break_of_single_runs() {
 
 #[test]
 fn signatures_cost_a_fifth_up_to_4_kib_and_less_above() {
-    let mut runs = of(&["vlm_cachebuf_default", "vlm_sig2"]);
+    let mut runs = runs_of(&["vlm_cachebuf_default", "vlm_sig2"]);
     // The table does not state the signature level of the first; as level 0 it isolates the setting.
     let stated = runs[0].facts[0].get_mut("client").unwrap();
     *stated += ", signature level=0";
@@ -206,7 +206,7 @@ fn the_slow_server_of_1993_falls_where_its_memory_ends() {
 
 #[test]
 fn runs_declared_equal_widen_what_is_open() {
-    let all = of(&["vlm_pburst_noqual", "vlm_no_pburst", "vlm_base_cache0"]);
+    let all = runs_of(&["vlm_pburst_noqual", "vlm_no_pburst", "vlm_base_cache0"]);
     let equal_spread = declared_equal_spread(&all[0], &all[1]);
     assert!(equal_spread.unwrap() < 0.02);
     let options = Options { equal_spread, ..Options::default() };

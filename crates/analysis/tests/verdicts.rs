@@ -20,7 +20,7 @@ fn run(repetitions: u32, noise: f64, read: f64, write: f64) -> RunData {
     run.run
 }
 
-fn of(runs: &[RunData]) -> Analysis {
+fn analysis_of(runs: &[RunData]) -> Analysis {
     analyse(runs, &Options::default())
 }
 
@@ -37,7 +37,7 @@ fn gates(analysis: &Analysis, limit: f64) -> (Gate, Gate) {
 
 #[test]
 fn a_clear_difference_has_high_confidence() {
-    let analysis = of(&[run(10, 0.004, 1.2, 1.2)]);
+    let analysis = analysis_of(&[run(10, 0.004, 1.2, 1.2)]);
     let verdict = verdict(&analysis);
     assert_eq!(verdict.text, "nfs is 19.9 % faster than smb [19.8, 20.1] (8 cells, confidence: high)");
     assert_eq!(
@@ -50,7 +50,7 @@ fn a_clear_difference_has_high_confidence() {
 
 #[test]
 fn a_test_in_the_other_direction_makes_the_answer_depend_on_the_test() {
-    let analysis = of(&[run(10, 0.004, 1.3, 0.9)]);
+    let analysis = analysis_of(&[run(10, 0.004, 1.3, 0.9)]);
     let text = &verdict(&analysis).text;
     assert!(
         text.starts_with("depends on the test: nfs is 30 % faster [")
@@ -64,9 +64,9 @@ fn a_test_in_the_other_direction_makes_the_answer_depend_on_the_test() {
     );
     assert_eq!(gates(&analysis, 0.05).0, Gate::Slower, "writes are slower");
     assert_eq!(gates(&analysis, 0.15).0, Gate::Passed);
-    let equal = of(&[run(10, 0.004, 1.1, 1.0 / 1.1)]);
+    let equal = analysis_of(&[run(10, 0.004, 1.1, 1.0 / 1.1)]);
     assert_eq!(verdict(&equal).outcome, ComparisonOutcome::Depends);
-    let one = of(&[run(10, 0.004, 1.1, 1.0)]);
+    let one = analysis_of(&[run(10, 0.004, 1.1, 1.0)]);
     let text = &verdict(&one).text;
     assert!(
         text.starts_with("nfs is 9.")
@@ -79,14 +79,14 @@ fn a_test_in_the_other_direction_makes_the_answer_depend_on_the_test() {
 
 #[test]
 fn a_difference_below_the_tolerance_is_part_of_the_line() {
-    let within = of(&[run(10, 0.004, 1.01, 1.01)]);
+    let within = analysis_of(&[run(10, 0.004, 1.01, 1.01)]);
     assert_eq!(
         verdict(&within).text,
         "nfs and smb are about the same: ratio 1.010 [1.008, 1.011] on average; no cell differs by more than 2.0 %; nfs has the \
          higher rate, by less than the tolerance of 2 % (8 cells, confidence: high)"
     );
     assert_eq!((verdict(&within).outcome, verdict(&within).differs), (ComparisonOutcome::Equal, true));
-    let edge = of(&[run(10, 0.004, 1.0 / 1.02, 1.0 / 1.02)]);
+    let edge = analysis_of(&[run(10, 0.004, 1.0 / 1.02, 1.0 / 1.02)]);
     assert!(
         verdict(&edge)
             .text
@@ -103,7 +103,7 @@ fn equal_systems_seldom_differ_by_chance() {
         let mut run = Synthetic::new("two", &["smb", "nfs"], seed);
         run.noise = 0.02;
         run.sweep(&grid(&["read", "write"], 2, 2), 12, |_, _| 1e8);
-        verdict(&of(&[run.run])).differs
+        verdict(&analysis_of(&[run.run])).differs
     };
     let found = (0..200).filter(|seed| differs(1000 + seed)).count();
     // 1 % of 200 by the level of the interval.
@@ -112,7 +112,7 @@ fn equal_systems_seldom_differ_by_chance() {
 
 #[test]
 fn the_answer_states_the_mean_of_a_map_that_changes() {
-    let analysis = of(&[run(10, 0.004, 1.3, 0.9)]);
+    let analysis = analysis_of(&[run(10, 0.004, 1.3, 0.9)]);
     let text = &analysis.answer[0].text;
     assert!(
         text.starts_with("Over 8 cells in 2 tests, nfs is 8.")
@@ -128,7 +128,7 @@ fn few_repetitions_and_warnings_lower_the_confidence() {
     let mut few = Synthetic::new("few", &["smb", "nfs"], 5);
     few.sweep(&grid(&["read"], 2, 2), 7, |target, _| 1e8 * if target == 1 { 1.2 } else { 1.0 });
     few.check(0, Verdict::Warning, "pressure", "CPU pressure 31 %");
-    let analysis = of(&[few.run]);
+    let analysis = analysis_of(&[few.run]);
     let verdict = verdict(&analysis);
     let kinds: Vec<_> =
         verdict.objections.iter().map(|objection| (objection.kind, objection.value)).collect();
@@ -152,7 +152,7 @@ fn runs_one_after_the_other_and_missing_cells_lower_the_confidence() {
     before.sweep(&grid(&["read"], 2, 2), 10, |_, _| 1e8);
     after.sweep(&grid(&["read"], 2, 1), 10, |_, _| 8e7);
     after.run.outcome = Some(RunOutcome::Incomplete(StepError::Stopped));
-    let analysis = of(&[before.run, after.run]);
+    let analysis = analysis_of(&[before.run, after.run]);
     let line = analysis.trust.iter().find(|line| line.subject == "confidence").expect("a line");
     assert!(
         line.text.ends_with(
@@ -182,7 +182,7 @@ fn a_noisy_comparison_is_inconclusive_and_passes_no_requirement() {
         swings.step(0, repetition, cell("read", 1 << 20, 4096), 1e8);
         swings.step(1, repetition, cell("read", 1 << 20, 4096), 1e8 * factor);
     }
-    let analysis = of(&[swings.run]);
+    let analysis = analysis_of(&[swings.run]);
     let verdict = verdict(&analysis);
     assert_eq!((verdict.outcome, verdict.confidence), (ComparisonOutcome::Inconclusive, None));
     assert_eq!(verdict.reason, Some(InconclusiveReason::Noise));
@@ -201,13 +201,13 @@ fn a_noisy_comparison_is_inconclusive_and_passes_no_requirement() {
 
 #[test]
 fn repetitions_that_would_settle_it_are_named() {
-    let few = of(&[run(3, 0.02, 1.2, 1.2)]);
+    let few = analysis_of(&[run(3, 0.02, 1.2, 1.2)]);
     assert!(
         verdict(&few).text.ends_with("[no interval]; 6 repetitions instead of 3 give an interval (8 cells)"),
         "{}",
         verdict(&few).text
     );
-    let wide = of(&[run(6, 0.06, 1.05, 1.05)]);
+    let wide = analysis_of(&[run(6, 0.06, 1.05, 1.05)]);
     let open = verdict(&wide);
     let needed = open.repetitions_needed.expect("a number");
     assert!(
@@ -221,7 +221,7 @@ fn repetitions_that_would_settle_it_are_named() {
 
 #[test]
 fn single_runs_are_inconclusive() {
-    let analysis = of(&[run(1, 0.02, 2.0, 2.0)]);
+    let analysis = analysis_of(&[run(1, 0.02, 2.0, 2.0)]);
     let verdict = verdict(&analysis);
     assert_eq!(verdict.reason, Some(InconclusiveReason::SingleRuns));
     assert!(
@@ -240,7 +240,7 @@ fn a_coarse_clock_is_named_with_the_time_that_it_needs() {
     let mut ticks = Synthetic::new("ticks", &["smb", "nfs"], 4);
     ticks.sweep(&[cell("read", 1 << 20, 65_536)], 10, |target, _| 1e8 * if target == 1 { 1.1 } else { 1.0 });
     ticks.run.header.environment.insert("clock_resolution_ns".into(), "54925000".into());
-    let analysis = of(&[ticks.run]);
+    let analysis = analysis_of(&[ticks.run]);
     let verdict = verdict(&analysis);
     assert_eq!(verdict.reason, Some(InconclusiveReason::Clock));
     let longer = verdict.longer.expect("a factor");
@@ -258,7 +258,7 @@ fn a_coarse_clock_is_named_with_the_time_that_it_needs() {
 fn wrong_data_and_a_failed_engine_refuse_the_verdict() {
     let mut wrong = run(10, 0.004, 1.2, 1.2);
     wrong.steps[1].measure.errors.insert(ErrorClass::DataMismatch, 1);
-    let wrong = of(&[wrong]);
+    let wrong = analysis_of(&[wrong]);
     assert_eq!(verdict(&wrong).reason, Some(InconclusiveReason::WrongData));
     let overall = wrong.answer.iter().find(|sentence| sentence.text.starts_with("Over ")).expect("a mean");
     assert_eq!(overall.tone, Tone::NotResolved);
@@ -266,7 +266,7 @@ fn wrong_data_and_a_failed_engine_refuse_the_verdict() {
     let mut failed = run(10, 0.004, 1.2, 1.2);
     failed.outcome = Some(RunOutcome::Incomplete(StepError::EngineFailed("a bug".into())));
     assert_eq!(
-        verdict(&of(&[failed])).text,
+        verdict(&analysis_of(&[failed])).text,
         "inconclusive: nfs against smb: the engine failed, so that no number may be used; repeat the run"
     );
 }
@@ -278,7 +278,7 @@ fn systems_without_a_common_cell_have_no_ratio() {
         apart.step(0, repetition, cell("read", 1 << 20, 4096), 1e8);
         apart.step(1, repetition, cell("read", 2 << 20, 4096), 1e8);
     }
-    let analysis = of(&[apart.run]);
+    let analysis = analysis_of(&[apart.run]);
     assert_eq!(
         verdict(&analysis).text,
         "inconclusive: no cell supports a ratio of nfs and smb; NOT RESOLVED and NOT ALIGNED list the reasons"
@@ -290,12 +290,12 @@ fn systems_without_a_common_cell_have_no_ratio() {
 fn loads_have_a_verdict_and_one_system_alone_has_none() {
     let mut loads = Synthetic::new("loads", &["smb", "nfs"], 4);
     loads.sweep(&load(&[10, 30]), 10, plausible_load);
-    let analysis = of(&[loads.run]);
+    let analysis = analysis_of(&[loads.run]);
     assert_eq!(verdict(&analysis).cells, 2);
     assert_eq!(verdict(&analysis).ratio, analysis.comparisons[0].sections[0].as_ref().map(|s| s.typical));
     let mut alone = Synthetic::new("alone", &["smb"], 4);
     alone.sweep(&grid(&["read"], 2, 2), 6, |_, _| 1e8);
-    assert_eq!(of(&[alone.run]).verdict, None);
+    assert_eq!(analysis_of(&[alone.run]).verdict, None);
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn equal_systems_get_no_verdict_of_a_difference() {
     let differs = |seed: &u64| {
         let mut equal = Synthetic::new("A/A", &["one", "two"], 900 + seed);
         equal.sweep(&grid(&["read"], 3, 3), 8, |_, _| 1e8);
-        let analysis = of(&[equal.run]);
+        let analysis = analysis_of(&[equal.run]);
         matches!(verdict(&analysis).outcome, ComparisonOutcome::Faster | ComparisonOutcome::Slower)
     };
     assert_eq!((0..60).filter(differs).count(), 0);
@@ -312,8 +312,8 @@ fn equal_systems_get_no_verdict_of_a_difference() {
 #[test]
 fn the_order_of_the_targets_is_the_order_of_the_comparison() {
     let names = |names: [&str; 2]| names.map(str::to_owned);
-    let straight = of(&[run(10, 0.004, 1.2, 1.2).with_targets(&names(["smb", "nfs"]))]);
-    let turned = of(&[run(10, 0.004, 1.2, 1.2).with_targets(&names(["nfs", "smb"]))]);
+    let straight = analysis_of(&[run(10, 0.004, 1.2, 1.2).with_targets(&names(["smb", "nfs"]))]);
+    let turned = analysis_of(&[run(10, 0.004, 1.2, 1.2).with_targets(&names(["nfs", "smb"]))]);
     assert_eq!(straight.comparisons[0].name, "nfs/smb");
     assert_eq!(turned.comparisons[0].name, "smb/nfs");
     let ratio = |analysis: &Analysis| verdict(analysis).ratio.expect("a ratio").value;
@@ -327,7 +327,7 @@ fn the_order_of_the_targets_is_the_order_of_the_comparison() {
 
 #[test]
 fn a_slower_part_that_may_reach_the_limit_passes_no_build() {
-    let analysis = of(&[run(10, 0.02, 1.3, 0.95)]);
+    let analysis = analysis_of(&[run(10, 0.02, 1.3, 0.95)]);
     assert_eq!(verdict(&analysis).outcome, ComparisonOutcome::Depends, "{}", verdict(&analysis).text);
     assert_eq!(gates(&analysis, 0.02).0, Gate::Slower);
     assert_eq!(gates(&analysis, 0.05).0, Gate::Inconclusive);
@@ -341,7 +341,7 @@ fn a_low_confidence_names_the_cheapest_remedy() {
     for step in 0..few.run.steps.len() {
         few.check(step, Verdict::Warning, "pressure", "CPU pressure 31 %");
     }
-    let analysis = of(&[few.run]);
+    let analysis = analysis_of(&[few.run]);
     assert!(
         verdict(&analysis).text.ends_with(
             "confidence: low; to raise it, remove the cause of the most frequent warning and measure again)"

@@ -394,7 +394,7 @@ fn received_by_mount(connection: &Connection) -> Option<u64> {
 /// Bytes that the rounds have written.
 pub(crate) fn bytes_written(evidence: &Evidence) -> u64 {
     let writes = [Operation::UnstableWrite, Operation::StableWrite];
-    let count: usize = writes.iter().map(|operation| evidence.series.of(*operation).len()).sum();
+    let count: usize = writes.iter().map(|operation| evidence.series.samples(*operation).len()).sum();
     count as u64 * u64::from(SMALL_BYTES)
 }
 

@@ -122,13 +122,13 @@ impl Series {
     }
 
     /// The samples of an operation; none if it was not measured.
-    pub fn of(&self, operation: Operation) -> &[Sample] {
+    pub fn samples(&self, operation: Operation) -> &[Sample] {
         self.0.get(&operation).map_or(&[], |samples| samples)
     }
 
     /// One figure of each sample of an operation.
     pub fn figures(&self, operation: Operation, figure: impl Fn(&Sample) -> f64) -> Vec<f64> {
-        self.of(operation).iter().map(figure).collect()
+        self.samples(operation).iter().map(figure).collect()
     }
 
     /// Times of an operation, nanoseconds.
@@ -176,13 +176,13 @@ impl Series {
 
     /// Mean time of an operation in which the client was ready and had no CPU, nanoseconds.
     pub fn starved_ns(&self, operation: Operation) -> f64 {
-        let samples = self.of(operation);
+        let samples = self.samples(operation);
         samples.iter().map(|sample| sample.starved_ns).sum::<f64>() / samples.len().max(1) as f64
     }
 
     /// Shares of the client's thread of the time of an operation: with a CPU, and waiting for one.
     pub fn client_shares(&self, operation: Operation) -> (f64, f64) {
-        let sum = |figure: fn(&Sample) -> f64| self.of(operation).iter().map(figure).sum::<f64>();
+        let sum = |figure: fn(&Sample) -> f64| self.samples(operation).iter().map(figure).sum::<f64>();
         let elapsed = sum(|sample| sample.elapsed_ns);
         if elapsed > 0.0 {
             (sum(|sample| sample.cpu_ns) / elapsed, sum(|sample| sample.starved_ns) / elapsed)

@@ -29,7 +29,7 @@ const ACKNOWLEDGE_INTERVAL: Duration = Duration::from_millis(1);
 pub(crate) fn stalled_share(evidence: &Evidence) -> f64 {
     let network = evidence.network_ns.unwrap_or(0.0);
     let share = |operation| {
-        let samples = evidence.series.of(operation);
+        let samples = evidence.series.samples(operation);
         let is_stalled =
             |sample: &&crate::operations::Sample| sample.elapsed_ns - sample.starved_ns - network >= STALL_NS;
         let stalled = samples.iter().filter(is_stalled).count();

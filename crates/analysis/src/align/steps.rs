@@ -21,11 +21,11 @@ pub(crate) struct StepTable<'a> {
 impl<'a> StepTable<'a> {
     /// The steps of each system at a position.
     pub(crate) fn at(&self, coordinates: &Coordinates) -> impl Iterator<Item = &[&'a StepResult]> {
-        (0..self.systems).map(|system| self.of(coordinates, system))
+        (0..self.systems).map(|system| self.at_system(coordinates, system))
     }
 
     /// The steps of one system at a position.
-    pub(crate) fn of(&self, coordinates: &Coordinates, system: usize) -> &[&'a StepResult] {
+    pub(crate) fn at_system(&self, coordinates: &Coordinates, system: usize) -> &[&'a StepResult] {
         let Some(place) = self.places.get(coordinates) else { return &[] };
         let cell = *place as usize * self.systems + system;
         &self.steps[self.begins[cell] as usize..self.begins[cell + 1] as usize]

@@ -79,7 +79,7 @@ fn sized_rates(
     let rows = section.rows.iter();
     let mut steps: Vec<(&StepResult, &[Option<Value>])> = rows
         .flat_map(|row| {
-            let steps = aligned.steps.of(&row.coordinates, system).iter();
+            let steps = aligned.steps.at_system(&row.coordinates, system).iter();
             steps.map(|step| (*step, row.position.as_slice()))
         })
         .collect();

@@ -280,7 +280,7 @@ fn delayed_acknowledgement(aligned: &Aligned<'_>, section: &Section, system: usi
 fn stall_counts(aligned: &Aligned<'_>, section: &Section, row: &Row, system: usize) -> StallCounts {
     let (from, to) = STALL_NS;
     let mut counts = StallCounts::default();
-    for step in aligned.steps.of(&row.coordinates, system) {
+    for step in aligned.steps.at_system(&row.coordinates, system) {
         let times = &step.measure.service;
         if !usable(step, section.unit) {
             continue;

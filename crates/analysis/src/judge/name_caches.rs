@@ -34,7 +34,7 @@ pub(crate) fn name_caches(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<D
 /// Fewest and most requests per operation among the repetitions of a cell; none without a count.
 fn requests(aligned: &Aligned<'_>, row: &Row, system: usize) -> Option<(f64, f64)> {
     row.outcomes[system].as_ref()?.per_operation.requests_per_operation?;
-    let steps = aligned.steps.of(&row.coordinates, system).iter();
+    let steps = aligned.steps.at_system(&row.coordinates, system).iter();
     let counted = steps.filter(|step| step.verdict() != Verdict::Invalid && step.measure.operations > 0);
     let ratios = counted.filter_map(|step| {
         let requests = step.measure.wire.as_ref()?.requests;

@@ -71,7 +71,7 @@ impl<'a> StepExtents<'a> {
 
     /// The time within which a step was measured, its preparation and the turns of other targets included: its start and end,
     /// milliseconds since 1970.
-    pub(super) fn of(&self, step: &StepResult) -> (u64, u64) {
+    pub(super) fn between(&self, step: &StepResult) -> (u64, u64) {
         let own = (step.started_unix_ms, step.started_unix_ms + own_ms(step));
         let Some(repetition) = self.repetitions.get(&(&step.coordinates, step.repetition)) else {
             return own;

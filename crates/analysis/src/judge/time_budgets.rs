@@ -123,7 +123,7 @@ pub(super) fn budget(
     if !(crossed_the_wire(aligned, system, outcome) && one_at_a_time) {
         return None;
     }
-    let steps = aligned.steps.of(&row.coordinates, system);
+    let steps = aligned.steps.at_system(&row.coordinates, system);
     let budgets: Vec<TimeBudget> = steps
         .iter()
         .filter(|step| usable(step, section.unit))
@@ -173,7 +173,7 @@ pub(super) fn middle(budgets: &[TimeBudget]) -> Option<TimeBudget> {
 
 /// What the kernel's figures show of a system in a section.
 fn tcp_findings(aligned: &Aligned<'_>, section: &Section, index: usize, system: usize) -> Vec<TcpFinding> {
-    let steps = section.rows.iter().flat_map(|row| aligned.steps.of(&row.coordinates, system));
+    let steps = section.rows.iter().flat_map(|row| aligned.steps.at_system(&row.coordinates, system));
     let all = steps.filter_map(|step| *step.measure.tcp).reduce(TcpCounts::and);
     let Some(tcp) = all else { return Vec::new() };
     let mut kinds = Vec::new();

@@ -52,7 +52,7 @@ fn seconds(unix_ms: u64, origin_ms: u64) -> f64 {
 
 fn of_step(step: &StepResult, origin_ms: u64, extents: &StepExtents<'_>, cell: usize) -> TimedSample {
     let measure = &step.measure;
-    let (from, until) = extents.of(step);
+    let (from, until) = extents.between(step);
     let start_s = seconds(from, origin_ms);
     let is_rated_in_bytes = step.is_rated_in_bytes();
     TimedSample {

@@ -47,7 +47,7 @@ pub(super) fn unmeasured_outages<'a>(
         let Some(same) = files.get(&step.coordinates.without(&[axis::TEST])) else { continue };
         let Some((least_s, length_s)) = excess_s(step, same) else { continue };
         let earlier = steps.iter().take_while(|earlier| earlier.started_unix_ms < step.started_unix_ms);
-        let (_, until) = extents.of(step);
+        let (_, until) = extents.between(step);
         let wall_s = (until - step.started_unix_ms) as f64 / 1e3;
         let slack_s = (wall_s - least_s).max(0.0);
         let pattern = TimePattern {

@@ -142,7 +142,8 @@ impl Evidence<'_> {
         let sections = self.estimated.sections.iter();
         let rows = sections.filter(move |section| view.is_none_or(|view| section.view == view));
         rows.flat_map(|section| &section.rows).filter(move |row| {
-            let has_steps = |system: usize| !self.aligned.steps.of(&row.coordinates, system).is_empty();
+            let has_steps =
+                |system: usize| !self.aligned.steps.at_system(&row.coordinates, system).is_empty();
             has_steps(*a) || has_steps(*b)
         })
     }

@@ -42,7 +42,7 @@ impl<'a> LoadSeries<'a> {
         let steps = |system: usize| {
             let supported = |row: &&&Row| row.outcomes[system].as_ref().is_some_and(is_supported);
             let by_load = rows.iter().filter(supported).map(|row| {
-                let steps = aligned.steps.of(&row.coordinates, system).iter().copied();
+                let steps = aligned.steps.at_system(&row.coordinates, system).iter().copied();
                 let good = steps.filter(|step| usable(step, layout.unit));
                 (load_of(row), good.map(|step| (step.repetition, step)).collect())
             });
@@ -67,8 +67,8 @@ impl<'a> LoadSeries<'a> {
         }
         let run = |system: usize| self.aligned.systems[system].run;
         let in_turns = self.positions.iter().all(|at| {
-            let steps_a = self.aligned.steps.of(at, a);
-            let steps_b = self.aligned.steps.of(at, b);
+            let steps_a = self.aligned.steps.at_system(at, a);
+            let steps_b = self.aligned.steps.at_system(at, b);
             steps_a.is_empty() || steps_b.is_empty() || (run(a) == run(b) && took_turns(steps_a, steps_b))
         });
         if in_turns { Pairing::Interleaved } else { Pairing::NotInterleaved }

@@ -160,7 +160,7 @@ pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
         warm_up: flags.warm_up.or(usual.warm_up),
         measure: flags.measure.or(usual.measure),
         max_extensions: flags.max_extensions.or(usual.max_extensions),
-        scale: flags.scale.map(|scale| scale.of(usual.scale)).or(usual.scale),
+        scale: flags.scale.map(|scale| scale.applied_to(usual.scale)).or(usual.scale),
         block: flags.block.or(usual.block),
         until_stress: flags.until_stress.then_some(true).or(usual.until_stress),
         find_knee: flags.find_knee.then_some(true).or(usual.find_knee),

@@ -30,7 +30,8 @@ pub fn weights(name: &str) -> Result<Weights, Failure> {
             "--weights {name}: it contains no workload; `sharebench survey` writes one"
         )));
     };
-    let parts = workload.transactions.iter().flat_map(|transaction| of(&workload, transaction)).collect();
+    let parts =
+        workload.transactions.iter().flat_map(|transaction| weights_in(&workload, transaction)).collect();
     let weights = Weights { name: name.to_owned(), parts }.joined();
     if weights.parts.is_empty() {
         return Err(Failure::usage(format!("--weights {name}: it transfers no bytes, so it has no weights")));
@@ -39,7 +40,7 @@ pub fn weights(name: &str) -> Result<Weights, Failure> {
 }
 
 /// The bytes of one transaction, averaged over the files that it selects from.
-fn of(workload: &Workload, transaction: &Transaction) -> Vec<Weight> {
+fn weights_in(workload: &Workload, transaction: &Transaction) -> Vec<Weight> {
     let Some(class) = transaction.class else { return Vec::new() };
     let files = &workload.set.files[workload.set.classes[class].1.clone()];
     let block = u64::from(workload.block).max(1);

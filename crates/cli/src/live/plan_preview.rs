@@ -213,7 +213,7 @@ mod tests {
 
     use super::{SlowestTarget, plan_preview, reached, show_seconds};
 
-    fn of(repeat: &str) -> Vec<String> {
+    fn preview_of(repeat: &str) -> Vec<String> {
         let text = format!(
             "{repeat}\n[[target]]\nurl = '/a'\n[[target]]\nurl = '/b'\n[sweep]\nfile_sizes = ['64KiB']
 record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
@@ -224,7 +224,7 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
     #[test]
     fn preview_shows_cells_bytes_and_time() {
         assert_eq!(
-            of(""),
+            preview_of(""),
             [
                 "3 cells on 2 targets, 10 to 60 times each, until each confidence interval is ±2%",
                 "at least 2.56 MiB of file data to or from each target (fast targets move more), 128 KiB of free space needed on each",
@@ -233,11 +233,11 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
             ]
         );
         assert_eq!(
-            of("repetitions = 2")[0],
+            preview_of("repetitions = 2")[0],
             "3 cells on 2 targets, 2 times each: too few for a confidence interval, which needs 6"
         );
         assert_eq!(
-            of("time_budget = '10m'")[0],
+            preview_of("time_budget = '10m'")[0],
             "3 cells on 2 targets, for 10.0 min: each at least once, then those with the widest intervals"
         );
     }

@@ -82,7 +82,7 @@ mod tests {
         // Without a request for them there are none, and the same bytes arrive.
         server.write_all(b"one").await.unwrap();
         let mut bytes = [0; 3];
-        arrivals.of(&mut client).read_exact(&mut bytes).await.unwrap();
+        arrivals.reader(&mut client).read_exact(&mut bytes).await.unwrap();
         assert_eq!((&bytes, arrivals.last_ns()), (b"one", None));
         assert!(arrivals.start(&client));
         let deadline = Instant::now() + Duration::from_secs(60);
@@ -90,7 +90,7 @@ mod tests {
         let (sent, arrived, seen) = loop {
             let sent = now_ns();
             server.write_all(b"two").await.unwrap();
-            arrivals.of(&mut client).read_exact(&mut bytes).await.unwrap();
+            arrivals.reader(&mut client).read_exact(&mut bytes).await.unwrap();
             assert_eq!(&bytes, b"two");
             if let Some(arrived) = arrivals.last_ns() {
                 break (sent, arrived, now_ns());
@@ -110,7 +110,7 @@ mod tests {
         server.write_all(b"abcde").await.unwrap();
         let mut first = [0; 3];
         let mut second = [0; 8];
-        let mut stream = arrivals.of(&mut client);
+        let mut stream = arrivals.reader(&mut client);
         let count = std::future::poll_fn(|cx| stream.poll_read_both(cx, &mut first, &mut second));
         assert_eq!(count.await.unwrap(), 5);
         assert_eq!((&first, &second[..2]), (b"abc", &b"de"[..]));
@@ -136,7 +136,7 @@ mod tests {
         let mut arrivals = Arrivals::default();
         for message in 0..MESSAGES {
             client.write_all(&[message as u8; 7]).await.unwrap();
-            let mut stream = arrivals.of(&mut client);
+            let mut stream = arrivals.reader(&mut client);
             let mut filled = 0;
             let mut bytes = [0; 100];
             while filled < 7 {

@@ -41,7 +41,7 @@ impl Arrivals {
     }
 
     /// The stream, which receives through this.
-    pub fn of<'a>(&'a mut self, stream: &'a mut TcpStream) -> ArrivingStream<'a> {
+    pub fn reader<'a>(&'a mut self, stream: &'a mut TcpStream) -> ArrivingStream<'a> {
         ArrivingStream { stream, arrivals: self }
     }
 }

@@ -71,7 +71,7 @@ struct Waits {
 
 impl Waits {
     fn new(evidence: &Evidence, operations: &[Operation]) -> Self {
-        let samples = || operations.iter().flat_map(|operation| evidence.series.of(*operation));
+        let samples = || operations.iter().flat_map(|operation| evidence.series.samples(*operation));
         let starved: f64 = samples().map(|sample| sample.starved_ns).sum();
         let elapsed: f64 = samples().map(|sample| sample.elapsed_ns).sum();
         let count = samples().count().max(1);

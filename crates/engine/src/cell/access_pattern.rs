@@ -30,12 +30,12 @@ impl FilePart {
         if self == Self::WHOLE {
             return 0..work.file_size;
         }
-        let grid = self.of(work);
+        let grid = self.grid(work);
         let end = grid.first + grid.records.saturating_sub(1) * grid.spacing;
         grid.first..end + u64::from(work.record_size) * u64::from(grid.records > 0)
     }
 
-    fn of(self, work: &RecordWork) -> Grid {
+    fn grid(self, work: &RecordWork) -> Grid {
         let grid = work.grid();
         if work.is_interleaved() {
             let first = u64::from(self.index);
@@ -74,7 +74,7 @@ pub(crate) struct AccessPattern {
 impl AccessPattern {
     /// The accesses of one pass of a test over a part of its file.
     pub fn new(work: &RecordWork, part: FilePart, random: &mut Random) -> Self {
-        let grid = part.of(work);
+        let grid = part.grid(work);
         let reads = match work.test.direction() {
             Direction::Read => grid.records,
             Direction::Write => 0,
@@ -91,7 +91,7 @@ impl AccessPattern {
 
     /// Reads every record in the order of a test, also if the test writes it.
     pub fn reading(work: &RecordWork, part: FilePart, random: &mut Random) -> Self {
-        let grid = part.of(work);
+        let grid = part.grid(work);
         Self::over(grid, work.test.pattern(), u64::from(work.stride), grid.records, random)
     }
 
@@ -119,7 +119,7 @@ impl AccessPattern {
         match self.pattern {
             Pattern::Sequential => number,
             Pattern::Backward => self.grid.records - 1 - number,
-            Pattern::Random => self.places.of(number),
+            Pattern::Random => self.places.value_at(number),
             Pattern::OneSpot => 0,
             Pattern::Stride => {
                 let record = self.at;
@@ -146,7 +146,7 @@ impl Iterator for AccessPattern {
         let write = match self.reads {
             0 => true,
             reads if reads == self.grid.records => false,
-            reads => self.mix.of(number) >= reads,
+            reads => self.mix.value_at(number) >= reads,
         };
         Some(RecordAccess { offset: self.grid.first + self.record(number) * self.grid.spacing, write })
     }
@@ -171,7 +171,7 @@ impl Permutation {
     }
 
     /// The number at a place of the permutation.
-    fn of(&self, place: u64) -> u64 {
+    fn value_at(&self, place: u64) -> u64 {
         // Cycle walking: the domain is less than twice the count.
         let mut number = self.permute(place);
         while number >= self.count {

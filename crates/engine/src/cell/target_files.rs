@@ -53,7 +53,7 @@ impl Units {
     }
 
     /// The unit of a file of this size.
-    fn of(&self, size: u64) -> u64 {
+    fn for_size(&self, size: u64) -> u64 {
         let own = self.by_size.get(&size).filter(|_| self.interleaved.contains(&size));
         own.copied().unwrap_or_else(|| self.usual())
     }
@@ -238,7 +238,7 @@ impl TargetFiles {
         let (Some(file), session) = (self.files.get_mut(name), self.session.as_mut()) else { return Ok(()) };
         let Some(handle) = file.file else { return Ok(()) };
         let most = request_splitting::largest_request(session);
-        let record_size = request_splitting::largest_record(file.size, self.units.of(file.size), most);
+        let record_size = request_splitting::largest_record(file.size, self.units.for_size(file.size), most);
         let order = AccessPattern::scanning(file.size, record_size);
         let record_size = record_size as u32;
         let pass = Pass { context, session, file, handle, record_size, depth: 1, content: None };
@@ -254,7 +254,7 @@ impl TargetFiles {
     pub fn unmade(&mut self, name: &str, size: u64) -> FileState {
         let id = self.next_id;
         self.next_id += 1;
-        FileState::new(self.path(name), id, size, self.units.of(size))
+        FileState::new(self.path(name), id, size, self.units.for_size(size))
     }
 
     /// Makes a new, open, empty file with the usual policy.
@@ -307,7 +307,7 @@ impl TargetFiles {
         let record_size = if file.size.is_multiple_of(most.into()) {
             most.into()
         } else {
-            request_splitting::largest_record(file.size, self.units.of(file.size), most)
+            request_splitting::largest_record(file.size, self.units.for_size(file.size), most)
         };
         let content = Some(file.next_generation());
         let order = AccessPattern::filling(file.size, record_size);

@@ -48,7 +48,7 @@ fn machinery(link: &Link) -> MachineReadings<'_> {
     }
 }
 
-fn of(reported: &[Check], name: &str) -> Verdict {
+fn verdict_of(reported: &[Check], name: &str) -> Verdict {
     reported.iter().find(|check| check.name == name).unwrap().verdict
 }
 
@@ -93,11 +93,14 @@ fn what_was_not_read_is_not_known_and_never_fine() {
     (blind.health, blind.ceiling, blind.busiest) = (None, None, None);
     let reported = checks(&measure(), &work(), &blind);
     for name in ["link", "ceiling", "threads", "pressure", "steal", "hiccups"] {
-        assert_eq!(of(&reported, name), Verdict::NotKnown, "{name}");
+        assert_eq!(verdict_of(&reported, name), Verdict::NotKnown, "{name}");
     }
     let half = Health { steal: None, pressure: None, ..QUIET };
     let reported = checks(&measure(), &work(), &MachineReadings { health: Some(half), ..blind });
-    assert_eq!([of(&reported, "pressure"), of(&reported, "hiccups")], [Verdict::NotKnown, Verdict::Valid]);
+    assert_eq!(
+        [verdict_of(&reported, "pressure"), verdict_of(&reported, "hiccups")],
+        [Verdict::NotKnown, Verdict::Valid]
+    );
 }
 
 #[test]

@@ -157,7 +157,7 @@ impl Classes {
     }
 
     /// The class of a file.
-    pub fn of(&self, file: u32) -> Option<usize> {
+    pub fn class_of(&self, file: u32) -> Option<usize> {
         self.of.get(self.identity.get(file as usize)?).copied()
     }
 

@@ -147,7 +147,7 @@ fn settle_end(sequence: &mut Sequence, stratum: Option<Stratum>, removals: &mut 
 /// The class of the file, or of the files of the directory.
 fn class_of(sequence: &Sequence, classes: &Classes) -> Option<usize> {
     match sequence.subject {
-        Subject::File(file) => classes.of(file),
+        Subject::File(file) => classes.class_of(file),
         Subject::Directory(directory) => classes.of_directory(directory),
         Subject::Space | Subject::Connect => None,
     }

@@ -33,7 +33,7 @@ impl Resolver<'_> {
         let warm_up = load.warm_up.unwrap_or(Duration::from_secs(2));
         let measure = load.measure.unwrap_or(Duration::from_secs(10));
         let max_extensions = load.max_extensions.unwrap_or(0);
-        let scale = load.scale.map(|scale| scale.of(usual.scale)).or(usual.scale);
+        let scale = load.scale.map(|scale| scale.applied_to(usual.scale)).or(usual.scale);
         let block = load.block.or(usual.block).unwrap_or(ByteSize(100_000));
         self.check_counts("load.users", &users, 100_000);
         if let Some(Scale::Bytes(scale)) = scale {

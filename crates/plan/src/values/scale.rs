@@ -37,7 +37,7 @@ impl Scale {
 
     /// This scale where a preset has `usual` as its own: a share is one of it.
     #[must_use]
-    pub fn of(self, usual: Option<Self>) -> Self {
+    pub fn applied_to(self, usual: Option<Self>) -> Self {
         match (self, usual) {
             (Self::Share(share), Some(Self::Bytes(ByteSize(bytes)))) => {
                 let part = u128::from(bytes) * u128::from(share) / 1_000_000;
@@ -116,8 +116,8 @@ mod tests {
     #[test]
     fn a_share_is_one_of_the_size_that_a_preset_has() {
         let usual = Some(Scale::Bytes(ByteSize(5_600_000)));
-        assert_eq!(Scale::Share(10_000).of(usual), Scale::Bytes(ByteSize(56_000)));
-        assert_eq!(Scale::Share(10_000).of(None), Scale::Share(10_000));
-        assert_eq!(Scale::Bytes(ByteSize(7)).of(usual), Scale::Bytes(ByteSize(7)));
+        assert_eq!(Scale::Share(10_000).applied_to(usual), Scale::Bytes(ByteSize(56_000)));
+        assert_eq!(Scale::Share(10_000).applied_to(None), Scale::Share(10_000));
+        assert_eq!(Scale::Bytes(ByteSize(7)).applied_to(usual), Scale::Bytes(ByteSize(7)));
     }
 }

@@ -144,7 +144,7 @@ fn period(stops: &[Stop], measured: f64, agree: f64) -> Option<(f64, Vec<bool>)>
     let (count, period, agrees) = best?;
     let n = starts.len();
     let cycles = ((starts[n - 1] - starts[0]) / period).round() + 1.0;
-    let widths: f64 = (0..n).map(|index| tolerance.of(index, period)).sum();
+    let widths: f64 = (0..n).map(|index| tolerance.at(index, period)).sum();
     let share = (2.0 * widths / n as f64 / period).min(1.0);
     let chance = binomial_tail(n - 1, count - 1, share) * (candidates.len() * ANCHORS) as f64;
     let enough = count >= FEWEST
@@ -177,7 +177,7 @@ struct Tolerance<'a> {
 
 impl Tolerance<'_> {
     /// How far this stop may be from it.
-    fn of(self, index: usize, period: f64) -> f64 {
+    fn at(self, index: usize, period: f64) -> f64 {
         self.width(period).max(self.errors[index]).min(period / 4.0)
     }
 
@@ -195,7 +195,7 @@ fn followed(starts: &[f64], anchor: usize, period: f64, tolerance: Tolerance<'_>
     for (index, start) in starts.iter().enumerate().skip(anchor + 1) {
         let cycles = (start - last) / refined_period;
         let off = (cycles - cycles.round()).abs() * refined_period;
-        if cycles.round() >= 1.0 && off <= 2.0 * tolerance.of(index, refined_period) {
+        if cycles.round() >= 1.0 && off <= 2.0 * tolerance.at(index, refined_period) {
             agrees[index] = true;
             last = *start;
             refined_period = refined(starts, &agrees, refined_period);
@@ -210,7 +210,7 @@ fn followed(starts: &[f64], anchor: usize, period: f64, tolerance: Tolerance<'_>
     };
     let phase = median_or_zero(&own.iter().map(|start| offset(*start)).collect::<Vec<f64>>());
     let near =
-        |(index, start): (usize, &f64)| (offset(*start) - phase).abs() <= tolerance.of(index, refined_period);
+        |(index, start): (usize, &f64)| (offset(*start) - phase).abs() <= tolerance.at(index, refined_period);
     (refined_period, starts.iter().enumerate().map(near).collect())
 }
 

@@ -37,32 +37,32 @@ impl Typical {
         Self { cells: rates.into_iter().map(|(rates, longest)| of_cell(rates, longest)).collect() }
     }
 
-    fn of(&self, sample: &TimedSample) -> Option<TypicalCell> {
+    fn cell(&self, sample: &TimedSample) -> Option<TypicalCell> {
         self.cells.get(sample.cell).copied().flatten()
     }
 
     pub(super) fn is_known(&self, sample: &TimedSample) -> bool {
-        self.of(sample).is_some()
+        self.cell(sample).is_some()
     }
 
     /// Logarithm of the rate of `sample` as a multiple of the typical one of its cell, 0 where that is not known.
     pub(super) fn residual(&self, sample: &TimedSample) -> f64 {
-        self.of(sample).map_or(0.0, |cell| (sample.work / sample.busy_s).ln() - cell.rate)
+        self.cell(sample).map_or(0.0, |cell| (sample.work / sample.busy_s).ln() - cell.rate)
     }
 
     /// Robust standard deviation of the logarithms of the rates of the cell of `sample`.
     pub(super) fn scatter(&self, sample: &TimedSample) -> f64 {
-        self.of(sample).map_or(FLOOR, |cell| cell.scatter)
+        self.cell(sample).map_or(FLOOR, |cell| cell.scatter)
     }
 
     /// Time in seconds that the work of `sample` takes at the typical rate of its cell.
     pub(super) fn expected_s(&self, sample: &TimedSample) -> f64 {
-        self.of(sample).map_or(sample.busy_s, |cell| sample.work / cell.rate.exp())
+        self.cell(sample).map_or(sample.busy_s, |cell| sample.work / cell.rate.exp())
     }
 
     /// Time in seconds by which the longest operation of `sample` exceeds the typical longest one of its cell.
     pub(super) fn longer_s(&self, sample: &TimedSample) -> f64 {
-        self.of(sample).map_or(0.0, |cell| sample.longest_s - cell.longest_s)
+        self.cell(sample).map_or(0.0, |cell| sample.longest_s - cell.longest_s)
     }
 }
 

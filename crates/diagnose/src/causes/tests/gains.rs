@@ -76,7 +76,7 @@ fn jitter_is_seen_without_what_the_client_waits() {
     let mut evidence = planted(Cause::Jitter);
     let mut waiting = Series::default();
     for (operation, ..) in CLEAN {
-        for (round, sample) in (0..).zip(evidence.series.of(operation)) {
+        for (round, sample) in (0..).zip(evidence.series.samples(operation)) {
             // Each third sample waits 40 ms for a CPU.
             let starved_ns = if round % 3 == 0 { 40.0 * MS } else { 0.0 };
             waiting

@@ -154,7 +154,7 @@ impl Connection {
         let polled = match &mut self.link {
             Link::Stream(Stream::Plain(tcp)) => {
                 let received = &mut wire.received;
-                let stream = &mut self.arrivals.of(tcp);
+                let stream = &mut self.arrivals.reader(tcp);
                 self.receiver.poll_receive::<D, _>(stream, cx, calls, places, completions, received)
             }
             Link::Stream(Stream::Tls(tls)) => {

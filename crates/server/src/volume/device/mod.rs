@@ -178,7 +178,7 @@ impl<V: Volume> DeviceVolume<V> {
         if entry_ns == 0 {
             return;
         }
-        let entries = self.entries.of(&self.inner, directory);
+        let entries = self.entries.count(&self.inner, directory);
         let mut device = self.lock_device();
         let received_ns = self.now_ns();
         let service_ns = entry_ns.saturating_mul(entries);

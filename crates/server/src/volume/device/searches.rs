@@ -21,7 +21,7 @@ impl EntryCounts {
     }
 
     /// Number of entries of a directory; 0 for one that cannot be listed.
-    pub(super) fn of(&self, volume: &impl Volume, directory: NodeId) -> u64 {
+    pub(super) fn count(&self, volume: &impl Volume, directory: NodeId) -> u64 {
         // The lock is held while the directory is listed, so that no change is counted twice.
         let mut counts = self.lock();
         *counts.entry(directory).or_insert_with(|| listed(volume, directory))

@@ -291,7 +291,7 @@ impl Channel {
             completions,
         };
         let received = self.receiver.poll_receive(
-            self.arrivals.of(&mut self.stream),
+            self.arrivals.reader(&mut self.stream),
             cx,
             &mut pending,
             &mut self.wire.received,

@@ -47,7 +47,7 @@ impl Changes {
     }
 
     /// The number of changes.
-    pub(super) fn of(&self, node: NodeId) -> u64 {
+    pub(super) fn number(&self, node: NodeId) -> u64 {
         self.counter(node).load(Ordering::Acquire)
     }
 

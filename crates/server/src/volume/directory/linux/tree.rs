@@ -79,7 +79,7 @@ impl Tree {
 
     /// Attributes of a node with this status.
     pub(super) fn described(&self, status: &Status, id: NodeId) -> Attributes {
-        let found = attributes(status, id, self.changes.of(id));
+        let found = attributes(status, id, self.changes.number(id));
         Attributes { changed: self.changes.stated_time(id, found.changed), ..found }
     }
 
