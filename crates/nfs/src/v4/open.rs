@@ -18,7 +18,7 @@ pub const SHARE_BOTH: u32 = 3;
 pub const DENY_NONE: u32 = 0;
 /// `OPEN4_SHARE_DENY_BOTH`.
 pub const DENY_BOTH: u32 = 3;
-/// Bits of the wish for a delegation (RFC 8881, 18.16.3: `OPEN4_SHARE_ACCESS_WANT_DELEG_MASK`).
+/// Bits that request a delegation (RFC 8881, 18.16.3: `OPEN4_SHARE_ACCESS_WANT_DELEG_MASK`).
 pub const WANT_DELEGATION_MASK: u32 = 0xff00;
 /// `OPEN4_SHARE_ACCESS_WANT_READ_DELEG`.
 pub const WANT_READ_DELEGATION: u32 = 0x0100;

@@ -80,7 +80,7 @@ pub enum Operation {
     OpenDenying,
     /// Open it for reading and writing with a request for a lease or an oplock.
     OpenLeased,
-    /// Open it for reading with the wish for a delegation.
+    /// Open it for reading with a request for a delegation.
     OpenDelegated,
     /// Create a new file next to it, which the following operations use.
     Create,

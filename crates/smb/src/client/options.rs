@@ -44,7 +44,7 @@ pub(crate) enum Protection {
 
 /// How SMB1 is carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Nt1Transport {
+pub(crate) enum Smb1Transport {
     /// Directly over TCP.
     Tcp,
     /// Over the session service of `NetBIOS`.
@@ -77,7 +77,7 @@ pub(crate) struct SmbOptions {
     /// Dialects offered to the server.
     pub(crate) dialects: Vec<u16>,
     /// SMB1 (NT LM 0.12) instead.
-    pub(crate) nt1: Option<Nt1Transport>,
+    pub(crate) nt1: Option<Smb1Transport>,
     pub(crate) sign: Protection,
     pub(crate) encrypt: Protection,
     /// Signing algorithms offered in dialect 3.1.1; earlier dialects have one each.
@@ -163,7 +163,7 @@ impl SmbOptions {
         let tickets = SharedCredential::new(identity(url.user.as_deref(), &domain, auth, &password)).into();
         Ok(Self {
             host: url.host,
-            port: url.port.unwrap_or(if nt1 == Some(Nt1Transport::Netbios) {
+            port: url.port.unwrap_or(if nt1 == Some(Smb1Transport::Netbios) {
                 NETBIOS_PORT
             } else {
                 DEFAULT_PORT
@@ -243,11 +243,11 @@ fn dialects(url: &mut TargetUrl) -> Result<Vec<u16>, UrlError> {
 }
 
 /// Takes `transport=`; none if the dialect is not SMB1.
-fn nt1_transport(url: &mut TargetUrl, nt1: bool) -> Result<Option<Nt1Transport>, UrlError> {
+fn nt1_transport(url: &mut TargetUrl, nt1: bool) -> Result<Option<Smb1Transport>, UrlError> {
     match url.take_choice("transport")? {
-        Some("netbios") if nt1 => Ok(Some(Nt1Transport::Netbios)),
+        Some("netbios") if nt1 => Ok(Some(Smb1Transport::Netbios)),
         Some("netbios") => Err(url.error("transport=netbios needs dialect=nt1")),
-        _ => Ok(nt1.then_some(Nt1Transport::Tcp)),
+        _ => Ok(nt1.then_some(Smb1Transport::Tcp)),
     }
 }
 

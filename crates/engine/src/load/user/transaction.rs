@@ -1,9 +1,10 @@
 //! Transactions: what a user does with a file of the data set, operation by operation.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use sharebench_model::{ChangeKind, ErrorClass, FileRef, MetaOp, OpError, OpStep, OpenHow, SessionOp};
-use sharebench_plan::{Operation, Owner, RequestPattern, Requests, Times, Transaction};
+use sharebench_plan::{LockRange, Operation, Owner, RequestPattern, Requests, Times, Transaction};
 
 use crate::data::set_content::{blocks, set_content};
 use crate::load::user::locked_range::LockedRange;
@@ -174,99 +175,114 @@ impl VirtualUser<'_> {
         operation: &Operation,
         state: &mut TransactionState,
     ) -> Result<(), OpError> {
-        let Some(file) = state.file else {
-            return match operation {
-                Operation::Wait => self.wait_for_unit().await,
-                Operation::Signal => self.signal_unit().await,
-                Operation::Connect => self.connect_again().await,
-                Operation::Think(time) => {
-                    self.pause(*time).await;
-                    Ok(())
-                }
-                _ => self.meta(MetaOp::Space).await.map(drop),
-            };
-        };
-        match operation {
-            Operation::Open { write } => {
-                let how = if *write { OpenHow::ReadWrite } else { OpenHow::Read };
-                state.handle = Some(self.open(self.path_of(file), how).await?);
-                state.at = 0;
+        match (operation, state.file) {
+            (Operation::Wait, _) => self.wait_for_unit().await,
+            (Operation::Signal, _) => self.signal_unit().await,
+            (Operation::Connect, _) => self.connect_again().await,
+            (Operation::Think(time), _) => self.think(*time, state).await,
+            // The plan rejects all others in a transaction without a file.
+            (Operation::Space, _) | (_, None) => self.meta(MetaOp::Space).await.map(drop),
+            (Operation::Open { write }, Some(file)) => self.open_existing(file, *write, state).await,
+            (Operation::OpenDenying, Some(file)) => self.open_denying(file, state).await,
+            (Operation::OpenLeased, Some(file)) => {
+                self.open_with_right(SessionOp::OpenLeased { path: self.path_of(file) }, state).await
             }
-            Operation::OpenDenying => {
-                let open = SessionOp::OpenDenying { path: self.path_of(file) };
-                state.handle = Some(self.meta_when_free(open).await?.into_opened()?.0);
-                state.at = 0;
+            (Operation::OpenDelegated, Some(file)) => {
+                self.open_with_right(SessionOp::OpenDelegated { path: self.path_of(file) }, state).await
             }
-            Operation::OpenLeased => {
-                self.open_with_right(SessionOp::OpenLeased { path: self.path_of(file) }, state).await?;
+            (Operation::Lock(range), Some(_)) => self.lock(*range, state).await,
+            (Operation::Unlock, Some(_)) => self.unlock(state).await,
+            (Operation::Create, Some(file)) => self.create(file, state).await,
+            (Operation::Close, Some(_)) => self.close(state).await,
+            (Operation::Stat, Some(file)) => {
+                let made = state.made.as_ref().map(|made| made.path.clone());
+                self.meta(MetaOp::Stat { path: made.unwrap_or_else(|| self.path_of(file)) }).await.map(drop)
             }
-            Operation::OpenDelegated => {
-                self.open_with_right(SessionOp::OpenDelegated { path: self.path_of(file) }, state).await?;
+            (Operation::List, Some(file)) => {
+                self.meta(MetaOp::List { path: self.directory_of(file) }).await.map(drop)
             }
-            Operation::Lock(range) => {
-                if let Some(file) = state.handle {
-                    state.locked = Some(self.lock_range(file, *range).await?);
-                    state.at = 0;
-                }
-            }
-            Operation::Unlock => self.unlock(state).await?,
-            Operation::Think(time) => match state.handle.filter(|_| state.holds_right) {
-                Some(file) => state.holds_right = !self.pause_holding(*time, file).await?,
-                None => self.pause(*time).await,
-            },
-            Operation::Create => self.create(file, state).await?,
-            Operation::Close => {
-                state.holds_right = false;
-                if let Some(file) = state.handle.take() {
-                    self.meta(MetaOp::Close { file }).await?;
-                }
-            }
-            Operation::Stat => {
-                let path = state.made.as_ref().map_or_else(|| self.path_of(file), |made| made.path.clone());
-                self.meta(MetaOp::Stat { path }).await?;
-            }
-            Operation::List => {
-                self.meta(MetaOp::List { path: self.directory_of(file) }).await?;
-            }
-            Operation::Rename => {
-                let started = self.thread.clock.now();
-                self.rename(file, state).await?;
-                state.note_change(started, ChangeKind::Added, || self.own_name(file));
-            }
-            Operation::Delete => self.delete_made(state).await?,
-            Operation::Watch => {
-                self.watch(&self.directory_of(file)).await?;
-                state.awaits_report = true;
-            }
-            Operation::Notify => {
-                if let Some(change) = state.change.take() {
-                    self.notified(&self.directory_of(file), &change).await?;
-                    state.awaits_report = false;
-                }
-            }
-            Operation::Wait => self.wait_for_unit().await?,
-            Operation::Signal => self.signal_unit().await?,
-            Operation::SetSize => {
-                let own = state.made.as_ref().map(|made| made.own.bytes);
-                let size = own.unwrap_or_else(|| self.own_mut(file).bytes);
-                if let Some(file) = state.handle {
-                    self.meta(MetaOp::SetSize { file, size }).await?;
-                }
-            }
-            Operation::Flush => {
-                let kept = self.kept.get(&file).map(|kept| kept.handle);
-                if let Some(file) = state.handle.or(kept) {
-                    self.flush(file).await?;
-                }
-            }
-            Operation::Space => drop(self.meta(MetaOp::Space).await?),
-            Operation::Connect => self.connect_again().await?,
-            Operation::Read(requests) => self.requests(requests, false, file, state).await?,
-            Operation::Write(requests) => self.requests(requests, true, file, state).await?,
-            Operation::CopyToServer => self.copy_to_server(file).await?,
-            Operation::CopyFromServer => self.copy_from_server(file).await?,
+            (Operation::Rename, Some(file)) => self.rename(file, state).await,
+            (Operation::Delete, Some(_)) => self.delete_made(state).await,
+            (Operation::Watch, Some(file)) => self.request_report_of(file, state).await,
+            (Operation::Notify, Some(file)) => self.await_report_of(file, state).await,
+            (Operation::SetSize, Some(file)) => self.set_size(file, state).await,
+            (Operation::Flush, Some(file)) => self.flush_open(file, state).await,
+            (Operation::Read(requests), Some(file)) => self.requests(requests, false, file, state).await,
+            (Operation::Write(requests), Some(file)) => self.requests(requests, true, file, state).await,
+            (Operation::CopyToServer, Some(file)) => self.copy_to_server(file).await,
+            (Operation::CopyFromServer, Some(file)) => self.copy_from_server(file).await,
+        }
+    }
+
+    /// Pauses; with a right to cache, until the server takes it back at the latest.
+    async fn think(&mut self, time: Duration, state: &mut TransactionState) -> Result<(), OpError> {
+        match state.handle.filter(|_| state.holds_right) {
+            Some(file) => state.holds_right = !self.pause_holding(time, file).await?,
+            None => self.pause(time).await,
         }
         Ok(())
+    }
+
+    async fn open_existing(
+        &mut self,
+        file: usize,
+        write: bool,
+        state: &mut TransactionState,
+    ) -> Result<(), OpError> {
+        let how = if write { OpenHow::ReadWrite } else { OpenHow::Read };
+        state.handle = Some(self.open(self.path_of(file), how).await?);
+        state.at = 0;
+        Ok(())
+    }
+
+    async fn open_denying(&mut self, file: usize, state: &mut TransactionState) -> Result<(), OpError> {
+        let open = SessionOp::OpenDenying { path: self.path_of(file) };
+        state.handle = Some(self.meta_when_free(open).await?.into_opened()?.0);
+        state.at = 0;
+        Ok(())
+    }
+
+    /// Locks a range of the open file, at which the transaction continues.
+    async fn lock(&mut self, range: LockRange, state: &mut TransactionState) -> Result<(), OpError> {
+        let Some(file) = state.handle else { return Ok(()) };
+        state.locked = Some(self.lock_range(file, range).await?);
+        state.at = 0;
+        Ok(())
+    }
+
+    async fn request_report_of(&mut self, file: usize, state: &mut TransactionState) -> Result<(), OpError> {
+        self.watch(&self.directory_of(file)).await?;
+        state.awaits_report = true;
+        Ok(())
+    }
+
+    /// Awaits the report of the last change of the transaction.
+    async fn await_report_of(&mut self, file: usize, state: &mut TransactionState) -> Result<(), OpError> {
+        let Some(change) = state.change.take() else { return Ok(()) };
+        self.notified(&self.directory_of(file), &change).await?;
+        state.awaits_report = false;
+        Ok(())
+    }
+
+    async fn close(&mut self, state: &mut TransactionState) -> Result<(), OpError> {
+        state.holds_right = false;
+        let Some(file) = state.handle.take() else { return Ok(()) };
+        self.meta(MetaOp::Close { file }).await.map(drop)
+    }
+
+    /// Sets the length that the file has already, of the file that the transaction has created or else of the user's own.
+    async fn set_size(&mut self, file: usize, state: &TransactionState) -> Result<(), OpError> {
+        let made = state.made.as_ref().map(|made| made.own.bytes);
+        let size = made.unwrap_or_else(|| self.own_mut(file).bytes);
+        let Some(file) = state.handle else { return Ok(()) };
+        self.meta(MetaOp::SetSize { file, size }).await.map(drop)
+    }
+
+    /// Flushes the open file, or else the one that stays open.
+    async fn flush_open(&mut self, file: usize, state: &TransactionState) -> Result<(), OpError> {
+        let kept = self.kept.get(&file).map(|kept| kept.handle);
+        let Some(file) = state.handle.or(kept) else { return Ok(()) };
+        self.flush(file).await
     }
 
     /// Creates a new file of the user in the directory of the transaction's file.
@@ -316,9 +332,16 @@ impl VirtualUser<'_> {
         Ok(())
     }
 
+    async fn rename(&mut self, file: usize, state: &mut TransactionState) -> Result<(), OpError> {
+        let started = self.thread.clock.now();
+        self.exchange_names(file, state).await?;
+        state.note_change(started, ChangeKind::Added, || self.own_name(file));
+        Ok(())
+    }
+
     /// Renames a file that the transaction made to the name of the user's own file, or gives that file another name
     /// and, the next time, its first name again.
-    async fn rename(&mut self, file: usize, state: &mut TransactionState) -> Result<(), OpError> {
+    async fn exchange_names(&mut self, file: usize, state: &mut TransactionState) -> Result<(), OpError> {
         let to = self.own_name(file);
         if let Some(made) = &state.made {
             let from = made.path.clone();

@@ -13,7 +13,7 @@ pub(crate) struct DelegationCounts {
 }
 
 impl DelegationCounts {
-    /// A server answered an open with the wish for a delegation.
+    /// A server answered an open with a request for a delegation.
     pub(crate) fn wanted(&self, is_granted: bool) {
         self.wanted.fetch_add(1, Ordering::Relaxed);
         self.granted.fetch_add(u64::from(is_granted), Ordering::Relaxed);

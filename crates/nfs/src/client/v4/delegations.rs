@@ -6,22 +6,22 @@ use std::task::Poll;
 use sharebench_model::{CacheRight, FileRef, IoPolicy, MetaYield, OpError, OpenHow};
 use sharebench_target::{CacheRights, CallResult};
 
-use crate::client::v4::names::{OpenedAs, Wish};
+use crate::client::v4::names::{OpenTerms, OpenedAs};
 use crate::client::v4::session::Nfs4Session;
 use crate::client::v4::states::HeldDelegation;
 use crate::v4::open::{DENY_NONE, WANT_READ_DELEGATION};
 
 impl CacheRights for Nfs4Session {
-    /// OPEN for reading with the wish for a delegation (RFC 8881, 18.16.3). Callbacks of version 4.0 need a connection from the
+    /// OPEN for reading with a request for a delegation (RFC 8881, 18.16.3). Callbacks of version 4.0 need a connection from the
     /// server to the client, which this client does not accept.
     async fn open_delegated(&mut self, path: &str) -> CallResult {
         if !self.is_sequenced() {
             return Err(OpError::unsupported("this client takes no delegations of NFS 4.0"));
         }
         self.callback_slot.forget_recalls();
-        let wish = Wish { how: OpenHow::Read, deny: DENY_NONE, delegation: WANT_READ_DELEGATION };
+        let terms = OpenTerms { how: OpenHow::Read, deny: DENY_NONE, delegation: WANT_READ_DELEGATION };
         let OpenedAs { file, handle, delegation, .. } =
-            self.open_wishing(path, wish, IoPolicy::default()).await?;
+            self.open_on_terms(path, terms, IoPolicy::default()).await?;
         self.options.delegations.wanted(delegation.is_some());
         let Some(state) = delegation else {
             return Ok(MetaYield::OpenedToCache { file, right: CacheRight::None });

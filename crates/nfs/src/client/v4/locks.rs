@@ -7,7 +7,7 @@ use sharebench_model::{FileRef, IoPolicy, MetaYield, OpError, OpenHow};
 use sharebench_target::{CallResult, Locks};
 
 use crate::client::v4::compound::Compound;
-use crate::client::v4::names::Wish;
+use crate::client::v4::names::OpenTerms;
 use crate::client::v4::requests::{Caller, Request};
 use crate::client::v4::session::Nfs4Session;
 use crate::client::v4::states::{LockState, OpenState};
@@ -75,8 +75,8 @@ impl Locks for Nfs4Session {
 
     /// OPEN that denies reads and writes.
     async fn open_denying(&mut self, path: &str) -> CallResult {
-        let wish = Wish { deny: DENY_BOTH, ..Wish::new(OpenHow::ReadWrite) };
-        self.open_with(path, wish, IoPolicy::default()).await
+        let terms = OpenTerms { deny: DENY_BOTH, ..OpenTerms::new(OpenHow::ReadWrite) };
+        self.open_with(path, terms, IoPolicy::default()).await
     }
 }
 

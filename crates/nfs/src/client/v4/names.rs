@@ -51,15 +51,15 @@ pub(crate) fn to_handle(handle: &PutFh<'_>) -> Result<FileHandle4, OpError> {
     FileHandle4::new(handle.handle.0).ok_or_else(too_long)
 }
 
-/// How to open a file: for what, what others may not do meanwhile, and the bits of the wish for a delegation (RFC 8881, 18.16.3).
+/// How to open a file: for what, what others may not do meanwhile, and the bits that request a delegation (RFC 8881, 18.16.3).
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wish {
+pub(crate) struct OpenTerms {
     pub(crate) how: OpenHow,
     pub(crate) deny: u32,
     pub(crate) delegation: u32,
 }
 
-impl Wish {
+impl OpenTerms {
     /// Denies nothing, and wants no delegation.
     pub(crate) const fn new(how: OpenHow) -> Self {
         Self { how, deny: DENY_NONE, delegation: WANT_NO_DELEGATION }
@@ -176,29 +176,29 @@ impl Nfs4Session {
 
     /// OPEN, with the attributes of the file in the same call. Minor version 0 confirms each owner once.
     async fn open(&mut self, path: &str, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
-        self.open_with(path, Wish::new(how), policy).await
+        self.open_with(path, OpenTerms::new(how), policy).await
     }
 
     /// OPEN without a delegation.
-    pub(crate) async fn open_with(&mut self, path: &str, wish: Wish, policy: IoPolicy) -> CallResult {
-        let OpenedAs { file, handle, size, delegation } = self.open_wishing(path, wish, policy).await?;
+    pub(crate) async fn open_with(&mut self, path: &str, terms: OpenTerms, policy: IoPolicy) -> CallResult {
+        let OpenedAs { file, handle, size, delegation } = self.open_on_terms(path, terms, policy).await?;
         if let Some(delegation) = delegation {
             self.return_delegation(handle, delegation).await?;
         }
         Ok(MetaYield::Opened { file, size })
     }
 
-    /// OPEN with a wish. The caller returns a delegation.
-    pub(crate) async fn open_wishing(
+    /// OPEN on these terms. The caller returns a delegation.
+    pub(crate) async fn open_on_terms(
         &mut self,
         path: &str,
-        wish: Wish,
+        terms: OpenTerms,
         policy: IoPolicy,
     ) -> Result<OpenedAs, OpError> {
         let (parent, name) = split(path)?;
         let directory = self.directory(parent).await?;
         let owner = self.owners.acquire();
-        let opened = self.open_at(directory, name, wish, owner).await;
+        let opened = self.open_at(directory, name, terms, owner).await;
         let (handle, state, size, delegation) = match opened {
             Ok(opened) => opened,
             Err(error) => {
@@ -220,12 +220,12 @@ impl Nfs4Session {
         &mut self,
         directory: FileHandle4,
         name: &str,
-        Wish { how, deny, delegation }: Wish,
+        OpenTerms { how, deny, delegation }: OpenTerms,
         owner: u32,
     ) -> Result<(FileHandle4, StateId, u64, Option<StateId>), OpError> {
         // Version 4.0 has no wishes.
-        let wish = if self.minor == 0 { 0 } else { delegation };
-        let access = wish | if how == OpenHow::Read { SHARE_READ } else { SHARE_BOTH };
+        let wanted = if self.minor == 0 { 0 } else { delegation };
+        let access = wanted | if how == OpenHow::Read { SHARE_READ } else { SHARE_BOTH };
         let create = SetAttributes { mode: Some(FILE_MODE), ..SetAttributes::default() };
         let creation = if how == OpenHow::CreateNew { Creation::Guarded(create) } else { Creation::Existing };
         let owner_name = owner.to_be_bytes();

@@ -24,7 +24,7 @@ pub(crate) struct LockState {
     pub(crate) held: u32,
 }
 
-/// The delegation of the file that was opened last with the wish for one.
+/// The delegation of the file that was opened last with a request for one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HeldDelegation {
     pub(crate) file: FileRef,

@@ -118,16 +118,16 @@ impl Compound<'_> {
 
     /// Delegates the file for reading if it is opened for reading only and the client does not object.
     fn grant_delegation<'a>(&self, args: &Open<'_>, client: u64, node: NodeId) -> Delegation<'a> {
-        let wish = args.access & WANT_DELEGATION_MASK;
+        let wanted = args.access & WANT_DELEGATION_MASK;
         let reclaimed = matches!(args.claim, OpenClaim::Previous(DelegationKind::Read));
         let possible = self.minor_version > 0
             && args.access & SHARE_BOTH == SHARE_READ
-            && wish != WANT_NO_DELEGATION
+            && wanted != WANT_NO_DELEGATION
             && (reclaimed || matches!(args.claim, OpenClaim::Name(_) | OpenClaim::Handle));
         let granted = possible.then(|| self.v4().state.delegate(client, node)).flatten();
         match granted {
             Some(state) => Delegation::Read(ReadDelegation { state, recall: false, permissions: EVERYBODY }),
-            None if self.minor_version > 0 && wish == WANT_NO_DELEGATION => {
+            None if self.minor_version > 0 && wanted == WANT_NO_DELEGATION => {
                 Delegation::NoneBecause { reason: NOT_WANTED, later: false }
             }
             None => Delegation::None,

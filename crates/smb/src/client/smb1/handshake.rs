@@ -8,12 +8,12 @@ use sharebench_target::{LoginPhase, SessionSpec, UrlPart};
 
 use super::connection::Connection;
 use super::netbios;
-use super::session::{Nt1Negotiated, Nt1Session};
+use super::session::{Smb1Negotiated, Smb1Session};
 use crate::auth::NtlmLogin;
 use crate::client::channels::session_counts::SessionCounts;
 use crate::client::connect::dial::{blame, dial_first};
 use crate::client::connect::login_method::WORKSTATION;
-use crate::client::options::{Nt1Transport, Protection, SmbOptions};
+use crate::client::options::{Protection, Smb1Transport, SmbOptions};
 use crate::nt1::message::{NO_ANDX, NoWords, put_text};
 use crate::nt1::session::{
     EXTENDED_RESPONSE, GUEST, NegotiateResponse, SIGNING_ENABLED, SIGNING_REQUIRED, SessionSetupRequest,
@@ -48,11 +48,11 @@ pub(crate) async fn open_session(
     spec: &SessionSpec,
     counts: &Arc<SessionCounts>,
     reached: &dyn Fn(LoginPhase),
-) -> Result<Nt1Session, DialError> {
+) -> Result<Smb1Session, DialError> {
     let addresses = resolve(&options.host).await?;
     reached(LoginPhase::NameResolved);
     let (mut stream, _) = dial_first(&addresses, options.port, &options.tcp).await?;
-    if options.nt1 == Some(Nt1Transport::Netbios) {
+    if options.nt1 == Some(Smb1Transport::Netbios) {
         netbios::open_session(&mut stream).await?;
     }
     reached(LoginPhase::Connected);
@@ -67,13 +67,13 @@ pub(crate) async fn open_session(
     reached(LoginPhase::LoggedIn);
     connect_tree(&mut connection, options).await?;
     reached(LoginPhase::Attached);
-    let mut session = Nt1Session::new(connection, options, negotiated);
+    let mut session = Smb1Session::new(connection, options, negotiated);
     session.check_directory().await.map_err(blame(UrlPart::Path))?;
     reached(LoginPhase::Opened);
     Ok(session)
 }
 
-async fn negotiate(connection: &mut Connection, options: &SmbOptions) -> Result<Nt1Negotiated, DialError> {
+async fn negotiate(connection: &mut Connection, options: &SmbOptions) -> Result<Smb1Negotiated, DialError> {
     let dialects = |out: &mut Vec<u8>| {
         // Buffer format 2: a text that ends with NUL.
         2u8.put(out);
@@ -110,7 +110,7 @@ async fn negotiate(connection: &mut Connection, options: &SmbOptions) -> Result<
     let limit = |large: u32| if words.capabilities & large == 0 { small } else { LARGE_TRANSFER };
     connection.max_mpx = usize::from(words.max_mpx.max(1));
     let guid = parts.bytes.first_chunk::<GUID_LEN>().copied().unwrap_or_default();
-    Ok(Nt1Negotiated {
+    Ok(Smb1Negotiated {
         session_key: words.session_key,
         max_mpx: words.max_mpx,
         max_read: limit(capability::LARGE_READX),
@@ -122,7 +122,7 @@ async fn negotiate(connection: &mut Connection, options: &SmbOptions) -> Result<
 }
 
 /// Checks that a record of the session's slots fits into one request, because records are never split.
-fn check_limits(negotiated: &Nt1Negotiated, spec: &SessionSpec) -> Result<(), DialError> {
+fn check_limits(negotiated: &Smb1Negotiated, spec: &SessionSpec) -> Result<(), DialError> {
     let max = negotiated.max_read.min(negotiated.max_write);
     if spec.slot_bytes <= max {
         return Ok(());
@@ -137,7 +137,7 @@ fn check_limits(negotiated: &Nt1Negotiated, spec: &SessionSpec) -> Result<(), Di
 async fn login(
     connection: &mut Connection,
     options: &SmbOptions,
-    negotiated: &mut Nt1Negotiated,
+    negotiated: &mut Smb1Negotiated,
 ) -> Result<(), DialError> {
     let mut ntlm = match &options.user {
         Some(user) => NtlmLogin::new(user, &options.domain, &options.password, WORKSTATION),
@@ -184,7 +184,7 @@ async fn login(
 /// One `SESSION_SETUP_ANDX`: header, action and token of the response.
 async fn setup(
     connection: &mut Connection,
-    negotiated: &Nt1Negotiated,
+    negotiated: &Smb1Negotiated,
     token: &[u8],
 ) -> Result<(Header, u16, Vec<u8>), DialError> {
     let words = SessionSetupRequest {

@@ -3,7 +3,7 @@
 use sharebench_model::{FileRef, IoPolicy, MetaYield, OpenHow};
 use sharebench_target::{CallResult, Locks};
 
-use super::session::Nt1Session;
+use super::session::Smb1Session;
 use crate::nt1::command;
 use crate::nt1::file::{LARGE_FILES, LockRange, LockRequest};
 use crate::nt1::message::{NO_ANDX, Words};
@@ -16,7 +16,7 @@ const FOREVER: u32 = u32::MAX;
 /// `ShareAccess`: nobody else may open the file.
 pub(super) const SHARE_NONE: u32 = 0;
 
-impl Locks for Nt1Session {
+impl Locks for Smb1Session {
     /// `LOCKING_ANDX` that locks one range exclusively (MS-CIFS 2.2.4.32). A server that is to wait answers when the range is free.
     async fn lock(&mut self, file: FileRef, offset: u64, len: u64, wait: bool) -> CallResult {
         let timeout = if wait { FOREVER } else { 0 };
@@ -37,7 +37,7 @@ impl Locks for Nt1Session {
     }
 }
 
-impl Nt1Session {
+impl Smb1Session {
     async fn request_locking(
         &mut self,
         file: FileRef,

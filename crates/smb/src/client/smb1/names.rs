@@ -9,7 +9,7 @@ use sharebench_target::{
 };
 
 use super::connection::oplock_file;
-use super::session::{Nt1File, Nt1Session};
+use super::session::{Smb1File, Smb1Session};
 use crate::client::names::operations::unreadable;
 use crate::client::names::policy::{access_and_disposition, create_options};
 use crate::nt1::file::{CloseRequest, CreateRequest, CreateResponse};
@@ -40,7 +40,7 @@ pub(super) struct Search {
     guard: ListingGuard,
 }
 
-impl Operations for Nt1Session {
+impl Operations for Smb1Session {
     const CLIENT: &'static str = "SMB1";
     const NOTIFICATIONS: &'static str = "this client over SMB1";
     const SEMAPHORES: &'static str = "SMB";
@@ -90,12 +90,12 @@ impl Operations for Nt1Session {
     }
 }
 
-impl Watch for Nt1Session {}
-impl ServerSide for Nt1Session {}
-impl Semaphores for Nt1Session {}
-impl ClientCache for Nt1Session {}
+impl Watch for Smb1Session {}
+impl ServerSide for Smb1Session {}
+impl Semaphores for Smb1Session {}
+impl ClientCache for Smb1Session {}
 
-impl Nt1Session {
+impl Smb1Session {
     /// The name below the share, which starts with a separator.
     fn name(&self, path: &str) -> Result<String, OpError> {
         // Servers take these characters for patterns, so that one request could remove several files.
@@ -186,7 +186,7 @@ impl Nt1Session {
         self.connection.request(command::NT_CREATE_ANDX, &words, |out| put_text(&name, 0, out)).await?;
         let reply = Message::split(&self.connection.reply).and_then(|parts| parts.get::<CreateResponse>());
         let reply = reply.map_err(unreadable("NT_CREATE_ANDX"))?;
-        match self.files.open(Nt1File::new(reply.fid, policy)) {
+        match self.files.open(Smb1File::new(reply.fid, policy)) {
             Ok(file) => Ok((file, reply)),
             Err(error) => {
                 self.close_file(reply.fid).await?;

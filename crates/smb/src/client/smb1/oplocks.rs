@@ -7,12 +7,12 @@ use sharebench_model::{CacheRight, FileRef, IoPolicy, MetaYield, OpError, OpenHo
 use sharebench_target::{CacheRights, CallResult};
 
 use super::connection::oplock_file;
-use super::session::Nt1Session;
+use super::session::Smb1Session;
 use crate::nt1::file::{REQUEST_BATCH_OPLOCK, REQUEST_OPLOCK, oplock_level};
 use crate::wire::create::SHARE_ALL;
 use crate::wire::oplock;
 
-impl CacheRights for Nt1Session {
+impl CacheRights for Smb1Session {
     /// Opens a file with a request for a batch oplock. Its break is awaited from now on.
     async fn open_leased(&mut self, path: &str) -> CallResult {
         let flags = REQUEST_OPLOCK | REQUEST_BATCH_OPLOCK;

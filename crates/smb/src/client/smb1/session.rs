@@ -14,7 +14,7 @@ use super::connection::{Completion, Connection, Request};
 use super::names::Search;
 use crate::client::names::share_paths::SharePaths;
 use crate::client::negotiated::guid_text;
-use crate::client::options::{Nt1Transport, SmbOptions};
+use crate::client::options::{Smb1Transport, SmbOptions};
 use crate::client::session::LOG_OFF_TIMEOUT;
 use crate::nt1::command;
 use crate::nt1::message::NO_ANDX;
@@ -26,7 +26,7 @@ const LARGEST: &str = "largest transfer";
 
 /// What client and server negotiated.
 #[derive(Debug, Clone)]
-pub(super) struct Nt1Negotiated {
+pub(super) struct Smb1Negotiated {
     pub(super) session_key: u32,
     pub(super) max_mpx: u16,
     pub(super) max_read: u32,
@@ -39,7 +39,7 @@ pub(super) struct Nt1Negotiated {
 
 /// An open file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Nt1File {
+pub(super) struct Smb1File {
     pub(super) fid: u16,
     pub(super) unbuffered: bool,
     pub(super) through: bool,
@@ -50,11 +50,11 @@ pub(super) struct Nt1File {
 /// Each data operation is one request. At most `MaxMpxCount` of them are in flight; the others wait. Nothing is cached. Oplocks
 /// are requested only where an operation wants one.
 #[derive(Debug)]
-pub(crate) struct Nt1Session {
+pub(crate) struct Smb1Session {
     pub(super) connection: Connection,
-    pub(super) files: OpenFileTable<Nt1File>,
+    pub(super) files: OpenFileTable<Smb1File>,
     pub(super) paths: SharePaths,
-    pub(super) negotiated: Nt1Negotiated,
+    pub(super) negotiated: Smb1Negotiated,
     pub(super) search: Option<Search>,
     /// The open file of whose oplock a break is awaited.
     pub(super) held: Option<FileRef>,
@@ -64,8 +64,8 @@ pub(crate) struct Nt1Session {
     rejected: Vec<Reply>,
 }
 
-impl Nt1Session {
-    pub(super) fn new(connection: Connection, options: &SmbOptions, negotiated: Nt1Negotiated) -> Self {
+impl Smb1Session {
+    pub(super) fn new(connection: Connection, options: &SmbOptions, negotiated: Smb1Negotiated) -> Self {
         Self {
             connection,
             files: OpenFileTable::default(),
@@ -74,7 +74,7 @@ impl Nt1Session {
             search: None,
             held: None,
             tcp: options.tcp.clone(),
-            netbios: options.nt1 == Some(Nt1Transport::Netbios),
+            netbios: options.nt1 == Some(Smb1Transport::Netbios),
             completions: Vec::new(),
             rejected: Vec::new(),
         }
@@ -88,7 +88,7 @@ impl Nt1Session {
         if index >= self.connection.buffers.count() || !self.connection.is_idle(index) {
             return Err(OpError::slot_not_idle());
         }
-        let policy = |file: Nt1File, through: bool| PolicyCount {
+        let policy = |file: Smb1File, through: bool| PolicyCount {
             through: u64::from(through),
             unbuffered: u64::from(file.unbuffered),
             ..PolicyCount::default()
@@ -114,7 +114,7 @@ impl Nt1Session {
     }
 }
 
-impl Session for Nt1Session {
+impl Session for Smb1Session {
     fn facts(&self) -> TargetFacts {
         let negotiated = &self.negotiated;
         let mut facts = TargetFacts::from([
@@ -199,7 +199,7 @@ impl Session for Nt1Session {
     }
 }
 
-impl Extensions for Nt1Session {
+impl Extensions for Smb1Session {
     fn idle(&mut self) -> Option<&mut dyn Idle> {
         Some(self)
     }
@@ -209,7 +209,7 @@ impl Extensions for Nt1Session {
     }
 }
 
-impl Idle for Nt1Session {
+impl Idle for Smb1Session {
     fn release_buffers(&mut self) {
         self.connection.release_buffers();
     }
@@ -217,7 +217,7 @@ impl Idle for Nt1Session {
     fn poll_keepalive(&mut self, _cx: &mut Context<'_>) {}
 }
 
-impl Readings for Nt1Session {
+impl Readings for Smb1Session {
     fn policy_count(&self) -> PolicyCount {
         self.connection.policy_count()
     }
@@ -227,7 +227,7 @@ impl Readings for Nt1Session {
     }
 }
 
-impl Probe for Nt1Session {
+impl Probe for Smb1Session {
     /// ECHO (MS-CIFS 2.2.4.39).
     fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
         Box::pin(async move {
@@ -237,7 +237,7 @@ impl Probe for Nt1Session {
     }
 }
 
-impl Nt1File {
+impl Smb1File {
     pub(super) fn new(fid: u16, policy: sharebench_model::IoPolicy) -> Self {
         let unbuffered = policy.cache == CachePolicy::Unbuffered;
         Self { fid, unbuffered, through: policy.writes_through() }
