@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use sharebench_model::{MetaOp, OpenHow};
+use sharebench_model::{MetaOp, OpenHow, SessionOp};
 use sharebench_target::{SessionSpec, call};
 use sharebench_tests::{Smbd, SmbdOptions};
 
@@ -48,8 +48,8 @@ pub fn client(url: &str, shape: &Shape) -> Result<Sample, Failure> {
         let mut meter = Meter::start(shape);
         while !meter.is_over() {
             for op in [
-                MetaOp::Lock { file, offset: 0, bytes: 1, wait: true },
-                MetaOp::Unlock { file, offset: 0, bytes: 1 },
+                SessionOp::Lock { file, offset: 0, bytes: 1, wait: true },
+                SessionOp::Unlock { file, offset: 0, bytes: 1 },
             ] {
                 call(&mut *session, op).await?;
                 meter.completed(Instant::now());

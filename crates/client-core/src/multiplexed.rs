@@ -7,12 +7,12 @@ use std::time::SystemTime;
 
 use sharebench_model::units::ByteSize;
 use sharebench_model::{
-    DataOp, ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpStep, PolicyCount, Reply, Slot, TargetFacts,
-    TcpReading, WireCount,
+    DataOp, ErrorClass, MetaOp, MetaReply, MetaYield, OpError, PolicyCount, Reply, SessionOp, Slot,
+    TargetFacts, TcpReading, WireCount,
 };
 use sharebench_target::{
-    CallReply, Extensions, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session, SessionSpec,
-    UrlPart, WholeFiles,
+    Adapter, CallReply, Extensions, Idle, LocalBoxFuture, OverlappingCalls, Probe, Readings, Session,
+    SessionSpec, UrlPart, WholeFiles, perform,
 };
 use tokio::net::TcpStream;
 
@@ -144,7 +144,7 @@ fn drive_calls<C: Connection>(connection: &mut C, cx: &mut Context<'_>) -> bool 
 /// One operation on names, and its access to the connection.
 ///
 /// The connection is [`SharedState`]: an operation is an `async fn` that works the same way for the only one
-/// ([`Session::call`]) and for each of several in flight ([`OverlappingCalls::submit_call`]), which has a caller value of its own.
+/// ([`Session::perform_call`]) and for each of several in flight ([`OverlappingCalls::submit_call`]), which has a caller value of its own.
 #[derive(Debug)]
 pub struct Caller<C> {
     state: SharedState<C>,
@@ -240,16 +240,13 @@ impl<C: Connection> Caller<C> {
 
 /// The operations of a protocol, each one request after another: a [`Caller`] with the protocol's methods.
 pub trait Protocol:
-    DerefMut<Target = Caller<Self::Connection>> + From<Caller<Self::Connection>> + 'static
+    DerefMut<Target = Caller<Self::Connection>> + From<Caller<Self::Connection>> + Adapter + 'static
 {
     /// The protocol's connections.
     type Connection: Connection;
 
     /// Prepares an operation, such as its count of requests.
     fn begin(&mut self);
-
-    /// Performs an operation on names or whole files.
-    fn perform(&mut self, op: &MetaOp) -> impl Future<Output = Result<MetaYield, OpError>>;
 
     /// Number of requests since [`Self::begin`].
     fn requests(&self) -> u32 {
@@ -299,8 +296,7 @@ pub trait Protocol:
 }
 
 fn separate_requests() -> OpError {
-    let detail = "this session opens, reads and closes by separate requests";
-    OpError::new(ErrorClass::Unsupported, OpStep::Submit, detail)
+    OpError::unsupported("this session opens, reads and closes by separate requests")
 }
 
 /// The session of a protocol with many requests in flight.
@@ -382,17 +378,17 @@ impl<P: Protocol> Multiplexed<P> {
 }
 
 /// Performs an operation, and counts its requests.
-async fn perform<P: Protocol>(caller: &mut P, op: &MetaOp) -> MetaReply {
+async fn perform_counted<P: Protocol>(caller: &mut P, op: SessionOp) -> MetaReply {
     caller.begin();
-    let mut result = caller.perform(op).await;
+    let mut result = perform(caller, &op).await;
     // A kept handle of a directory was stale. The server did nothing, so repeating the operation is safe.
     if is_stale(&result) && caller.forget_handles() {
-        result = caller.perform(op).await;
+        result = perform(caller, &op).await;
     }
     MetaReply { result, requests: caller.requests() }
 }
 
-/// As [`perform`], for a whole file.
+/// As [`perform_counted`], for a whole file.
 async fn read_whole<P: Protocol>(caller: &mut P, slot: Slot, path: &str, len: u32) -> Reply {
     caller.begin();
     let mut result = caller.read_whole(slot, path, len).await;
@@ -451,8 +447,8 @@ impl<P: Protocol> Session for Multiplexed<P> {
         Poll::Pending
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
-        Box::pin(async move { perform(&mut self.caller, &op).await })
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
+        Box::pin(perform_counted(&mut self.caller, op))
     }
 
     fn wire(&self) -> WireCount {
@@ -507,7 +503,7 @@ impl<P: Protocol> OverlappingCalls for Multiplexed<P> {
         }
         self.begin_in(slot, |mut caller| async move {
             caller.state.enter();
-            let reply = perform(&mut caller, &op).await;
+            let reply = perform_counted(&mut caller, SessionOp::Basic(op)).await;
             caller.state.leave();
             reply
         })

@@ -7,7 +7,7 @@ use std::time::Duration;
 use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_engine::{Clock, Run, StopSignal};
 use sharebench_model::{
-    ErrorClass, LoadDetail, MetaOp, MetaReply, RunEvent, RunOutcome, StepError, StepResult,
+    ErrorClass, LoadDetail, MetaReply, RunEvent, RunOutcome, SessionOp, StepError, StepResult,
 };
 use sharebench_plan::{Plan, Preset};
 use sharebench_target::{Fault, FaultyTarget, LocalBoxFuture, MemoryTarget, Session, Target};
@@ -97,17 +97,10 @@ fn assert_once_per_transaction(step: &StepResult, kind: &str) {
 struct Lacking;
 
 impl Alteration for Lacking {
-    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: MetaOp) -> LocalBoxFuture<'s, MetaReply> {
+    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         match op {
-            MetaOp::Lock { .. }
-            | MetaOp::OpenDenying { .. }
-            | MetaOp::OpenLeased { .. }
-            | MetaOp::OpenDelegated { .. }
-            | MetaOp::OpenDirectory { .. }
-            | MetaOp::OpenSemaphore { .. } => {
-                Box::pin(std::future::ready(rejected(ErrorClass::Unsupported, "no such request")))
-            }
-            op => memory.call(op),
+            SessionOp::Basic(op) => memory.call(op),
+            _ => Box::pin(std::future::ready(rejected(ErrorClass::Unsupported, "no such request"))),
         }
     }
 }

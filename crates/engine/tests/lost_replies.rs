@@ -5,20 +5,21 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_engine::{Clock, Run, StopSignal};
-use sharebench_model::{
-    DataOp, ErrorClass, Measure, MetaOp, MetaReply, OpError, OpStep, Reply, RunEvent, RunOutcome, Slot,
-    TargetFacts, WireCount,
-};
+use sharebench_model::{ErrorClass, Measure, MetaReply, OpError, OpStep, RunEvent, RunOutcome, SessionOp};
 use sharebench_plan::Plan;
 use sharebench_target::{
-    Capabilities, ConnectError, Extensions, LocalBoxFuture, MemoryTarget, Readings, Session, SessionSpec,
-    Target,
+    Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
 };
+
+#[expect(dead_code, reason = "the target of these tests is another one")]
+#[path = "metadata/altered.rs"]
+mod altered;
+
+use altered::{Alteration, AlteredSession};
 
 /// The second session, which is the only user's first, does its `nth` operation on names and loses the reply.
 struct Losing {
@@ -44,40 +45,21 @@ impl Target for Losing {
             let inner = self.memory.connect(spec).await?;
             let second = self.sessions.fetch_add(1, Ordering::Relaxed) == 1;
             let left = if second { self.nth } else { u32::MAX };
-            Ok(Box::new(LosingSession { inner, left }) as Box<dyn Session>)
+            Ok(Box::new(AlteredSession(inner, Loses { left })) as Box<dyn Session>)
         })
     }
 }
 
-struct LosingSession {
-    inner: Box<dyn Session>,
+/// What a session does: the reply to the last operation that is `left` is lost.
+#[derive(Clone)]
+struct Loses {
     left: u32,
 }
 
-impl Session for LosingSession {
-    fn facts(&self) -> TargetFacts {
-        self.inner.facts()
-    }
-
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.inner.buffer(slot)
-    }
-
-    fn max_transfer(&self, op: DataOp) -> u32 {
-        self.inner.max_transfer(op)
-    }
-
-    fn submit(&mut self, slot: Slot, op: DataOp) {
-        self.inner.submit(slot, op);
-    }
-
-    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
-        self.inner.poll_replies(cx, replies)
-    }
-
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+impl Alteration for Loses {
+    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         Box::pin(async move {
-            let reply = self.inner.call(op).await;
+            let reply = memory.call(op).await;
             self.left = self.left.saturating_sub(1);
             if self.left > 0 {
                 return reply;
@@ -85,22 +67,6 @@ impl Session for LosingSession {
             let lost = OpError::new(ErrorClass::Disconnected, OpStep::Injected, "its reply was lost");
             MetaReply { result: Err(lost), ..reply }
         })
-    }
-
-    fn wire(&self) -> WireCount {
-        self.inner.wire()
-    }
-
-    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
-        None
-    }
-
-    fn readings(&self) -> Option<&dyn Readings> {
-        self.inner.readings()
-    }
-
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        self.inner.close()
     }
 }
 

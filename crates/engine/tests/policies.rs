@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
 use sharebench_model::{
-    DataOp, IoPolicy, MetaOp, MetaReply, MetaYield, Reply, Residency, RunEvent, RunOutcome, Slot, StepError,
-    StepResult, TargetFacts, Verdict, WireCount,
+    DataOp, IoPolicy, MetaReply, MetaYield, Reply, Residency, RunEvent, RunOutcome, SessionOp, Slot,
+    StepError, StepResult, TargetFacts, Verdict, WireCount,
 };
 use sharebench_plan::Plan;
 use sharebench_target::{
@@ -92,10 +92,10 @@ impl Session for PagedSession {
         self.inner.poll_replies(cx, replies)
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
         let result = match op {
-            MetaOp::Residency { .. } => Ok(MetaYield::Residency(self.seen)),
-            MetaOp::DropCache { .. } => Ok(MetaYield::Done),
+            SessionOp::Residency { .. } => Ok(MetaYield::Residency(self.seen)),
+            SessionOp::DropCache { .. } => Ok(MetaYield::Done),
             other => return self.inner.call(other),
         };
         self.looks += 1;

@@ -10,7 +10,7 @@ use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_engine::{Clock, Run, StopSignal};
 use sharebench_model::units::ByteSize;
 use sharebench_model::{
-    DataOp, ErrorClass, Fact, MetaOp, MetaReply, Part, Reply, RunEvent, RunOutcome, Slot, StepResult,
+    DataOp, ErrorClass, Fact, MetaReply, Part, Reply, RunEvent, RunOutcome, SessionOp, Slot, StepResult,
     TargetFacts, UnitObjective, Verdict, WireCount,
 };
 use sharebench_plan::{Load, Plan, PlannedTarget, Preset, Scale, Think, Verify, WORKLOADS};
@@ -275,7 +275,7 @@ impl Session for NarrowSession {
         self.0.poll_replies(cx, replies)
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
         self.0.call(op)
     }
 

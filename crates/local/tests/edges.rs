@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use sharebench_local::{Engine, LocalTarget};
 use sharebench_model::{
-    CachePolicy, DataOp, ErrorClass, Fact, FileRef, IoPolicy, MetaOp, MetaYield, OpenHow, Residency, Slot,
-    Stability, SyncPolicy,
+    CachePolicy, DataOp, ErrorClass, Fact, FileRef, IoPolicy, MetaOp, MetaYield, OpenHow, Residency,
+    SessionOp, Slot, Stability, SyncPolicy,
 };
 use sharebench_target::{
     CallReply, ConnectError, Session, SessionSpec, Target, TargetUrl, UrlPart, call, reply_for,
@@ -234,8 +234,8 @@ async fn a_dropped_cache_is_empty_and_a_mapped_page_is_reported() {
     let mut session = open(&target, 1).await;
     let file = create(&mut *session, "f").await;
     assert_eq!(reply_for(&mut *session, Slot(0), write(file, 0, 40_000)).await.result, Ok(40_000));
-    assert_eq!(call(&mut *session, MetaOp::DropCache { file }).await, Ok(MetaYield::Done));
-    let reply = session.call(MetaOp::DropCache { file }).await;
+    assert_eq!(call(&mut *session, SessionOp::DropCache { file }).await, Ok(MetaYield::Done));
+    let reply = session.call(SessionOp::DropCache { file }).await;
     assert!(reply.requests >= 3, "fsync, fadvise and a count: {}", reply.requests);
     // A page that another process maps and uses cannot be dropped.
     let other = std::fs::File::open(dir.join("f")).unwrap();
@@ -247,11 +247,11 @@ async fn a_dropped_cache_is_empty_and_a_mapped_page_is_reported() {
     assert_ne!(mapped, libc::MAP_FAILED);
     // SAFETY: the mapping is readable and one page long.
     std::hint::black_box(unsafe { mapped.cast::<u8>().read_volatile() });
-    let error = call(&mut *session, MetaOp::DropCache { file }).await.unwrap_err();
+    let error = call(&mut *session, SessionOp::DropCache { file }).await.unwrap_err();
     assert!(error.class == ErrorClass::Busy && error.detail.contains("pages stay"), "{error}");
     // SAFETY: mapped above, used no more.
     unsafe { libc::munmap(mapped, 4096) };
-    assert_eq!(call(&mut *session, MetaOp::DropCache { file }).await, Ok(MetaYield::Done));
+    assert_eq!(call(&mut *session, SessionOp::DropCache { file }).await, Ok(MetaYield::Done));
     std::fs::remove_dir_all(dir).unwrap();
 }
 
@@ -279,7 +279,7 @@ fn several_may_drop_the_cache_of_one_file_at_once() {
             for _ in 0..ROUNDS {
                 let _ = std::fs::read(dir.join("f"));
                 start.wait();
-                results.push(session.call(MetaOp::DropCache { file }).await.result);
+                results.push(session.call(SessionOp::DropCache { file }).await.result);
                 start.wait();
             }
             results
@@ -300,7 +300,7 @@ fn policy(cache: CachePolicy, sync: SyncPolicy) -> IoPolicy {
 }
 
 async fn residency(session: &mut dyn Session, file: FileRef) -> Residency {
-    match call(session, MetaOp::Residency { file }).await {
+    match call(session, SessionOp::Residency { file }).await {
         Ok(MetaYield::Residency(seen)) => seen,
         other => panic!("{other:?}"),
     }

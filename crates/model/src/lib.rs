@@ -33,6 +33,7 @@ mod rank_share;
 mod resting;
 mod run;
 mod server_evidence;
+mod session_op;
 mod sparse;
 mod spreadsheet;
 mod sweep;
@@ -73,6 +74,7 @@ pub use run::{
     Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepError, StepResult, TargetIdentity, USERS_STAY,
 };
 pub use server_evidence::{ProbeTimes, ServerEvidence, WhileProbed};
+pub use session_op::SessionOp;
 pub use sparse::{Absent, Sparse};
 pub use spreadsheet::{spreadsheet_text, spreadsheet_text_read};
 pub use sweep::{

@@ -75,8 +75,8 @@ pub enum OpenHow {
     CreateNew,
 }
 
-/// An operation on names and attributes, or on a whole file. Paths are relative to the target's
-/// directory, `/` separates, `""` is that directory itself.
+/// An operation on names and attributes, or on a whole file, which every target has. Paths are relative to the
+/// target's directory, `/` separates, `""` is that directory itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MetaOp {
     /// Open a file; returns [`MetaYield::Opened`].
@@ -135,15 +135,6 @@ pub enum MetaOp {
         /// The directory.
         path: String,
     },
-    /// Map the first bytes of an open file into memory: from now on reads and writes of it are copies from
-    /// and to a shared mapping, as an application with `mmap` does them, until it is mapped anew, unmapped
-    /// by 0 bytes, or closed. [`ErrorClass::Unsupported`] where nothing can be mapped.
-    Map {
-        /// The file.
-        file: FileRef,
-        /// Length of the mapping, at most the file's; 0 unmaps.
-        bytes: u64,
-    },
     /// Rename within the target, replacing an existing file.
     Rename {
         /// Old name.
@@ -165,149 +156,8 @@ pub enum MetaOp {
         /// Seconds since 1970.
         seconds: u32,
     },
-    /// Let the server copy a range of an open file to the same place of another one, so that its data do not cross the
-    /// wire. One call copies what one request can; returns [`MetaYield::Bytes`], which may be fewer than requested, and the
-    /// caller continues after them. [`ErrorClass::Unsupported`] where the protocol has no such request.
-    CopyRange {
-        /// The source, open for reading.
-        from: FileRef,
-        /// The destination, open for reading and writing.
-        to: FileRef,
-        /// First byte in both.
-        offset: u64,
-        /// Bytes to copy, within the source.
-        bytes: u64,
-    },
-    /// Let the first bytes of one open file share the storage of another one (a clone, or reflink).
-    /// [`ErrorClass::Unsupported`] where the protocol has no such request.
-    CloneRange {
-        /// The source, open for reading.
-        from: FileRef,
-        /// The destination, open for reading and writing, which may be shorter.
-        to: FileRef,
-        /// Bytes to clone: the length of the source.
-        bytes: u64,
-    },
-    /// Give back the storage of a range of an open file, which reads as zeros afterwards. The length of the file stays.
-    /// [`ErrorClass::Unsupported`] where the protocol has no such request.
-    PunchHole {
-        /// The file, open for reading and writing.
-        file: FileRef,
-        /// First byte of the hole.
-        offset: u64,
-        /// Bytes of the hole.
-        bytes: u64,
-    },
-    /// Read a range of an open file into the buffer of slot 0, where the holes of the file need not cross the wire; returns
-    /// [`MetaYield::Bytes`], short at the end of the file and where the reply of the server ends. Holes are zeros in the
-    /// buffer. [`ErrorClass::Unsupported`] where a reply of the protocol cannot contain holes: such clients read them.
-    ReadSparse {
-        /// The file, open for reading.
-        file: FileRef,
-        /// First byte.
-        offset: u64,
-        /// Bytes wanted; at most the slot's size.
-        len: u32,
-    },
-    /// Lock a range of an open file exclusively, which no other open file of any session may have locked. A conflicting lock
-    /// is [`ErrorClass::Busy`]. [`ErrorClass::Unsupported`] where the protocol has no such request.
-    Lock {
-        /// The file, open for reading and writing.
-        file: FileRef,
-        /// First byte, which may be beyond the end of the file.
-        offset: u64,
-        /// Bytes, at least one.
-        bytes: u64,
-        /// Let the server wait until the range is free, where the protocol can. Where it cannot, or the server has waited
-        /// for long, a conflicting lock is [`ErrorClass::Busy`] nevertheless, and the caller requests it again.
-        wait: bool,
-    },
-    /// Release exactly the range that [`MetaOp::Lock`] locked.
-    Unlock {
-        /// The file.
-        file: FileRef,
-        /// First byte.
-        offset: u64,
-        /// Bytes.
-        bytes: u64,
-    },
-    /// Open an existing file for reading and writing, and deny it to all others (a share mode of none, or deny modes);
-    /// returns [`MetaYield::Opened`]. A file that is open already is [`ErrorClass::Busy`]. [`ErrorClass::Unsupported`]
-    /// where the protocol has no such modes.
-    OpenDenying {
-        /// The file.
-        path: String,
-    },
-    /// Open an existing directory, so that it can be watched; returns [`MetaYield::Opened`]. [`ErrorClass::Unsupported`] where
-    /// the client is not notified of changes.
-    OpenDirectory {
-        /// The directory.
-        path: String,
-    },
-    /// Have the server report the next change of a name in an open directory; succeeds once the server has accepted that. One
-    /// directory of a session is watched at a time. [`MetaOp::AwaitChange`] returns the change, and [`MetaOp::Close`]
-    /// cancels what is not reported until then.
-    Watch {
-        /// The directory, opened by [`MetaOp::OpenDirectory`].
-        file: FileRef,
-    },
-    /// Wait for the report that [`MetaOp::Watch`] has requested; returns [`MetaYield::Changes`]. No request is sent, and the wait
-    /// may be abandoned.
-    AwaitChange {
-        /// The directory.
-        file: FileRef,
-    },
-    /// Open an existing file for reading and writing, with a request for a lease on everything: what is read, what is written, and
-    /// the open itself (SMB), or for a batch oplock where the server has no leases; returns [`MetaYield::OpenedToCache`]. The
-    /// session caches nothing. It holds the right of one file at a time, until it closes the file or
-    /// [`MetaOp::GiveBack`] has given the right back. [`ErrorClass::Unsupported`] where the protocol has neither.
-    OpenLeased {
-        /// The file.
-        path: String,
-    },
-    /// Open an existing file for reading, with the wish for a delegation (NFSv4); as [`MetaOp::OpenLeased`] otherwise.
-    OpenDelegated {
-        /// The file.
-        path: String,
-    },
-    /// Wait until the server takes back the right of an open file, for the sake of another session. The caller sends no request,
-    /// and the wait may be abandoned. [`MetaOp::GiveBack`] has to follow.
-    AwaitRecall {
-        /// The file, opened by [`MetaOp::OpenLeased`] or [`MetaOp::OpenDelegated`].
-        file: FileRef,
-    },
-    /// Give back the right of an open file, after [`MetaOp::AwaitRecall`]: a delegation is returned. The break of a lease or an
-    /// oplock is acknowledged when it arrives, so that nothing is left to send.
-    GiveBack {
-        /// The file.
-        file: FileRef,
-    },
-    /// Open the counting semaphore of this name, which is created with the value 1 if it does not exist. A session has one open
-    /// semaphore at a time. [`ErrorClass::Unsupported`] where the protocol has none.
-    OpenSemaphore {
-        /// The name, at most 127 bytes.
-        name: String,
-    },
-    /// Decrement the open semaphore once its value is positive, for which the server waits. Where it has waited for long, the
-    /// result is [`ErrorClass::Busy`], and the caller requests it again.
-    WaitSemaphore,
-    /// Increment the open semaphore.
-    SignalSemaphore,
-    /// Close the open semaphore, which signals nothing.
-    CloseSemaphore,
     /// Free space on the target; returns [`MetaYield::Space`].
     Space,
-    /// Drop what the *client* caches of an open file; [`ErrorClass::Unsupported`] where it cannot.
-    DropCache {
-        /// The file.
-        file: FileRef,
-    },
-    /// Examine how much of an open file this machine's page cache holds, without changing that; returns
-    /// [`MetaYield::Residency`], or [`ErrorClass::Unsupported`] where there is no page cache to look at.
-    Residency {
-        /// The file.
-        file: FileRef,
-    },
 }
 
 impl MetaOp {
@@ -316,41 +166,13 @@ impl MetaOp {
         Self::Open { path: path.into(), how, policy: IoPolicy::default() }
     }
 
-    /// True if a session can have several such operations in flight. The others depend on a state of which a session has one,
-    /// or on the buffer of slot 0.
+    /// True if a session can have several such operations in flight. The others depend on a state of which a session has one.
     pub fn can_overlap(&self) -> bool {
-        matches!(
-            self,
-            Self::Open { .. }
-                | Self::Close { .. }
-                | Self::SetSize { .. }
-                | Self::Stat { .. }
-                | Self::Remove { .. }
-                | Self::MakeDir { .. }
-                | Self::RemoveDir { .. }
-                | Self::Rename { .. }
-                | Self::Link { .. }
-                | Self::SetModified { .. }
-        )
+        !matches!(self, Self::List { .. } | Self::ListPage { .. } | Self::Space)
     }
 }
 
-impl OpError {
-    /// The protocol has no request for an operation on ranges of files that the server performs by itself.
-    #[cold]
-    pub fn no_ranges(protocol: &str, op: &MetaOp) -> Self {
-        let what = match op {
-            MetaOp::CopyRange { .. } => "copies a file",
-            MetaOp::CloneRange { .. } => "clones a file",
-            MetaOp::PunchHole { .. } => "punches a hole",
-            _ => "reads holes without their zeros",
-        };
-        let detail = format!("{protocol} has no request that {what}");
-        Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
-    }
-}
-
-/// The end of a [`MetaOp`].
+/// The end of a [`SessionOp`](crate::SessionOp).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetaReply {
     /// Its result, or why it failed.
@@ -359,7 +181,7 @@ pub struct MetaReply {
     pub requests: u32,
 }
 
-/// The result of a successful [`MetaOp`].
+/// The result of a successful [`SessionOp`](crate::SessionOp).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MetaYield {
     /// Success without further data.
@@ -420,7 +242,7 @@ impl MetaYield {
         }
     }
 
-    /// The changes in a watched directory; an error if this is not the result of [`MetaOp::AwaitChange`].
+    /// The changes in a watched directory; an error if this is not the result of [`SessionOp::AwaitChange`](crate::SessionOp::AwaitChange).
     pub fn into_changes(self) -> Result<Vec<NameChange>, OpError> {
         match self {
             Self::Changes(changes) => Ok(changes),

@@ -118,25 +118,19 @@ impl OpError {
     /// A session performs the operation alone ([`crate::MetaOp::can_overlap`]).
     #[cold]
     pub fn cannot_overlap() -> Self {
-        Self::new(ErrorClass::Unsupported, OpStep::Submit, "a session performs this operation alone")
-    }
-
-    /// The client has no cache that could be dropped or examined.
-    #[cold]
-    pub fn no_client_cache() -> Self {
-        Self::new(ErrorClass::Unsupported, OpStep::ClientCache, "this client caches no file data")
+        Self::unsupported("a session performs this operation alone")
     }
 
     /// The protocol has no hard links, or the client does not make them.
     #[cold]
     pub fn no_links() -> Self {
-        Self::new(ErrorClass::Unsupported, OpStep::Submit, "this client makes no hard links")
+        Self::unsupported("this client makes no hard links")
     }
 
     /// The client cannot set times.
     #[cold]
     pub fn no_set_times() -> Self {
-        Self::new(ErrorClass::Unsupported, OpStep::Submit, "this client does not set times")
+        Self::unsupported("this client does not set times")
     }
 
     /// A server returned that it had copied more than it was to copy.
@@ -146,23 +140,9 @@ impl OpError {
         Self::new(ErrorClass::Protocol, OpStep::Request(request), detail)
     }
 
-    /// The protocol, or the client, has no locks of byte ranges.
+    /// The protocol, or the client, cannot perform the operation.
     #[cold]
-    pub fn no_locks(detail: impl Into<String>) -> Self {
-        Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
-    }
-
-    /// The protocol, or the client, has no opens that deny a file to others.
-    #[cold]
-    pub fn no_share_modes(protocol: &str) -> Self {
-        let detail = format!("{protocol} has no open that denies a file to others");
-        Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
-    }
-
-    /// The protocol, or the client, is not notified of changes in a directory.
-    #[cold]
-    pub fn no_notifications(protocol: &str) -> Self {
-        let detail = format!("{protocol} has no notification of changes in a directory");
+    pub fn unsupported(detail: impl Into<String>) -> Self {
         Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
     }
 
@@ -172,35 +152,15 @@ impl OpError {
         Self::new(ErrorClass::Busy, OpStep::Submit, detail)
     }
 
-    /// The protocol, or the client, has no such right to cache files.
-    #[cold]
-    pub fn no_rights(detail: &str) -> Self {
-        Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
-    }
-
     /// The session has no right to cache the file.
     #[cold]
     pub fn no_right() -> Self {
         Self::new(ErrorClass::Stale, OpStep::Submit, "the session has no right to cache the file")
     }
 
-    /// The protocol, or the client, has no semaphores.
-    #[cold]
-    pub fn no_semaphores(protocol: &str) -> Self {
-        let detail = format!("{protocol} has no semaphores");
-        Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
-    }
-
     /// The session has no open semaphore.
     #[cold]
     pub fn no_open_semaphore() -> Self {
         Self::new(ErrorClass::Stale, OpStep::Submit, "the session has no open semaphore")
-    }
-
-    /// The client cannot map files.
-    #[cold]
-    pub fn cannot_map() -> Self {
-        let detail = "this client cannot map a remote file into memory";
-        Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
     }
 }

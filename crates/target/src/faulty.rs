@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    DataOp, ErrorClass, IoPolicy, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, TargetFacts, WireCount,
+    DataOp, ErrorClass, IoPolicy, MetaReply, OpError, OpStep, Reply, SessionOp, Slot, TargetFacts, WireCount,
 };
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
@@ -238,7 +238,7 @@ impl Session for FaultySession {
         if replies.len() > before { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
         let fault = if self.alive() {
             let class = self.meta.get(&self.meta_count);
             class.map(|class| OpError::new(*class, OpStep::Injected, "failed on schedule"))
@@ -247,7 +247,7 @@ impl Session for FaultySession {
         };
         self.meta_count += 1;
         match fault {
-            None => self.inner.call(op),
+            None => self.inner.perform_call(op),
             Some(error) => {
                 self.faked += 1;
                 Box::pin(async move { MetaReply { result: Err(error), requests: 1 } })
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
     use crate::memory::MemoryTarget;
     use crate::session::{call, reply_for};
-    use sharebench_model::{FileRef, MetaYield, OpenHow, Stability};
+    use sharebench_model::{FileRef, MetaOp, MetaYield, OpenHow, Stability};
 
     async fn opened(target: &dyn Target) -> (Box<dyn Session>, FileRef) {
         let spec = SessionSpec { slots: 4, ..SessionSpec::default() };

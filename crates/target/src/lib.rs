@@ -2,7 +2,7 @@
 //!
 //! A session owns its I/O buffers ("slots"), accepts data operations by [`Session::submit`] and returns
 //! replies in whatever order they arrive by [`Session::poll_replies`]; names and attributes go through
-//! [`Session::call`]. One operation is one request on the wire, or its reply says how many.
+//! [`Session::perform_call`]. One operation is one request on the wire, or its reply says how many.
 //! Sessions never take times, read ahead, cache, split, merge or reply without a request on the wire, except where
 //! [`Target::caches`] says so.
 
@@ -39,9 +39,10 @@ pub use policy::{PolicyRefusal, PolicyTerms};
 pub use scripted::{Answer, ScriptedTarget};
 pub use secret::{Exposed, Secret, wipe};
 pub use session::{
-    CallDepth, CallReply, Capabilities, ConnectError, Extensions, Idle, LocalBoxFuture, LoginPhase,
-    OverlappingCalls, Probe, Readings, Session, SessionSpec, Target, UrlPart, WholeFiles, call, reply_for,
-    whole_transfer,
+    Adapter, CacheRights, CallDepth, CallReply, CallResult, Capabilities, ClientCache, ConnectError,
+    Extensions, Idle, Lacks, LocalBoxFuture, Locks, LoginPhase, Operations, OverlappingCalls, Probe,
+    Readings, Semaphores, ServerSide, Session, SessionSpec, Target, UrlPart, Watch, WholeFiles, call,
+    perform, perform_counted, reply_for, whole_transfer,
 };
 pub use url::{TargetUrl, UrlError};
 pub use with_bypass::WithBypass;

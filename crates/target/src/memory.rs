@@ -8,7 +8,8 @@ use std::task::{Context, Poll};
 
 use sharebench_model::{
     CachePolicy, CacheRight, DataOp, Entry, ErrorClass, Fact, FileRef, IoPolicy, ListedPage, MetaOp,
-    MetaReply, MetaYield, OpError, OpenHow, PolicyCount, Reply, Slot, Space, TargetFacts, WireCount,
+    MetaReply, MetaYield, OpError, OpenHow, PolicyCount, Reply, SessionOp, Slot, Space, TargetFacts,
+    WireCount,
 };
 
 use crate::memory_content::{Content, fails, lock};
@@ -19,8 +20,9 @@ use crate::memory_sharing::Opener;
 use crate::memory_watches::{Watches, changed_names};
 use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{
-    CallDepth, CallReply, Capabilities, ConnectError, Extensions, LocalBoxFuture, OverlappingCalls, Readings,
-    Session, SessionSpec, Target, whole_transfer,
+    CacheRights, CallDepth, CallReply, CallResult, Capabilities, ClientCache, ConnectError, Extensions,
+    Lacks, LocalBoxFuture, Locks, Operations, OverlappingCalls, Readings, ServerSide, Session, SessionSpec,
+    Target, Watch, perform, whole_transfer,
 };
 
 /// Entries of one page of a listing: few, so that a test needs no large directory for several pages.
@@ -150,87 +152,37 @@ impl MemorySession {
         }
     }
 
-    /// Performs an operation, and reports what it has changed.
-    fn meta(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
-        let changes = changed_names(&op);
+    /// Performs a basic operation, and reports what it has changed.
+    fn meta(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
         let result = self.change(op)?;
-        lock(&self.between.watches).note(changes);
+        lock(&self.between.watches).note(changed_names(op));
         Ok(result)
     }
 
-    fn change(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
+    fn change(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
         match op {
-            MetaOp::Open { path, how, policy } => return self.open(path, how, policy, false),
-            MetaOp::OpenDenying { path } => {
-                return self.open(path, OpenHow::ReadWrite, IoPolicy::default(), true);
-            }
-            MetaOp::OpenSemaphore { name } => {
-                lock(&self.between.semaphores).open(&name);
-                self.semaphore = Some(name);
-            }
-            MetaOp::WaitSemaphore => lock(&self.between.semaphores).take(self.semaphore_name()?)?,
-            MetaOp::SignalSemaphore => lock(&self.between.semaphores).signal(self.semaphore_name()?)?,
-            MetaOp::CloseSemaphore => {
-                lock(&self.between.semaphores).close(self.semaphore_name()?)?;
-                self.semaphore = None;
-            }
-            MetaOp::OpenLeased { path } => {
-                return self.open_to_cache(path, OpenHow::ReadWrite, CacheRight::Writes);
-            }
-            MetaOp::OpenDelegated { path } => {
-                return self.open_to_cache(path, OpenHow::Read, CacheRight::Reads);
-            }
-            MetaOp::OpenDirectory { path } => return self.open_directory(path),
-            MetaOp::Watch { file } => lock(&self.between.watches).request(self.opener(file))?,
-            MetaOp::Close { file } if lock(&self.between.watches).close(self.opener(file)) => {}
+            MetaOp::Open { path, how, policy } => return self.open(path, *how, *policy, false),
+            MetaOp::Close { file } if lock(&self.between.watches).close(self.opener(*file)) => {}
             MetaOp::Close { file } => {
-                lock(self.file(file)?).sharing.leave(self.opener(file));
-                lock(&self.between.leases).leave(self.opener(file));
-                self.files.remove(&file);
+                lock(self.file(*file)?).sharing.leave(self.opener(*file));
+                lock(&self.between.leases).leave(self.opener(*file));
+                self.files.remove(file);
             }
-            MetaOp::Lock { file, offset, bytes, .. } => {
-                lock(self.file(file)?).sharing.lock(self.opener(file), offset, bytes)?;
-            }
-            MetaOp::Unlock { file, offset, bytes } => {
-                lock(self.file(file)?).sharing.unlock(self.opener(file), offset, bytes)?;
-            }
-            MetaOp::SetSize { file, size } => lock(self.file(file)?).resize(size),
-            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => {
-                return Err(OpError::no_client_cache());
-            }
-            // The content is memory that every session shares already: copies are what reads and writes do.
-            MetaOp::Map { file, .. } => {
-                self.file(file)?;
-            }
-            MetaOp::CopyRange { from, to, offset, bytes } => {
-                return self.copy(from, to, offset, bytes).map(MetaYield::Bytes);
-            }
-            MetaOp::CloneRange { from, to, bytes } => {
-                let mut at = 0;
-                while at < bytes {
-                    match self.copy(from, to, at, bytes - at)? {
-                        0 => return fails(ErrorClass::Io, "clone", "the source is shorter"),
-                        copied => at += copied,
-                    }
-                }
-            }
-            MetaOp::PunchHole { file, offset, bytes } => lock(self.file(file)?).punch(offset, bytes),
-            MetaOp::ReadSparse { file, offset, len } => {
-                let content = self.file(file)?.clone();
-                let content = lock(&content);
-                let read = content.read(offset, &mut self.buffers[0][..len as usize]) as u64;
-                let stored = content.stored(offset, read);
-                self.wire.payload_received += stored;
-                self.wire.received += stored;
-                return Ok(MetaYield::Bytes(read));
-            }
+            MetaOp::SetSize { file, size } => lock(self.file(*file)?).resize(*size),
             MetaOp::Space => {
                 return Ok(MetaYield::Space(Space { total: 1 << 40, available: 1 << 40 }));
             }
-            MetaOp::ListPage { path, restart } => return self.list_page(path, restart),
+            MetaOp::ListPage { path, restart } => return self.list_page(path, *restart),
             named => return names(&mut lock(&self.tree), named),
         }
         Ok(MetaYield::Done)
+    }
+
+    /// Waits until the holder of the right to cache a file has given it back.
+    async fn take_back(&self, path: &str) {
+        if lock(&self.between.leases).is_held(path) {
+            poll_fn(|cx| lock(&self.between.leases).poll_take_back(path, cx)).await;
+        }
     }
 
     /// Copies up to a mebibyte, as a server copies a part of a large file by one request.
@@ -241,18 +193,18 @@ impl MemorySession {
         Ok(read as u64)
     }
 
-    fn list_page(&mut self, path: String, restart: bool) -> Result<MetaYield, OpError> {
-        let last = self.listing.take().filter(|(listed, _)| !restart && *listed == path);
+    fn list_page(&mut self, path: &str, restart: bool) -> Result<MetaYield, OpError> {
+        let last = self.listing.take().filter(|(listed, _)| !restart && listed == path);
         let after = last.map_or_else(String::new, |(_, name)| name);
         let tree = lock(&self.tree);
-        if !is_directory(&tree, &path)? {
+        if !is_directory(&tree, path)? {
             return fails(ErrorClass::Refused, "list", "not a directory");
         }
-        let mut entries: Vec<Entry> = below_after(&tree, &path, &after).take(LISTED_ENTRIES + 1).collect();
+        let mut entries: Vec<Entry> = below_after(&tree, path, &after).take(LISTED_ENTRIES + 1).collect();
         let end = entries.len() <= LISTED_ENTRIES;
         entries.truncate(LISTED_ENTRIES);
         if let Some(last) = entries.last().filter(|_| !end) {
-            self.listing = Some((path, last.name.clone()));
+            self.listing = Some((path.to_owned(), last.name.clone()));
         }
         Ok(MetaYield::Page(ListedPage { entries, unnamed: 0, end }))
     }
@@ -262,23 +214,13 @@ impl MemorySession {
     }
 
     /// Opens a file, and grants the right to cache it if nobody else has it open.
-    fn open_to_cache(&mut self, path: String, how: OpenHow, right: CacheRight) -> Result<MetaYield, OpError> {
-        let (file, _) = self.open(path.clone(), how, IoPolicy::default(), false)?.into_opened()?;
+    fn open_to_cache(&mut self, path: &str, how: OpenHow, right: CacheRight) -> Result<MetaYield, OpError> {
+        let (file, _) = self.open(path, how, IoPolicy::default(), false)?.into_opened()?;
         if !lock(self.file(file)?).sharing.is_alone() {
             return Ok(MetaYield::OpenedToCache { file, right: CacheRight::None });
         }
-        lock(&self.between.leases).grant(path, self.opener(file));
+        lock(&self.between.leases).grant(path.to_owned(), self.opener(file));
         Ok(MetaYield::OpenedToCache { file, right })
-    }
-
-    fn open_directory(&mut self, path: String) -> Result<MetaYield, OpError> {
-        if !is_directory(&lock(&self.tree), &path)? {
-            return fails(ErrorClass::Refused, "open directory", "a file");
-        }
-        self.opened += 1;
-        let file = FileRef(self.opened);
-        lock(&self.between.watches).open(self.opener(file), path);
-        Ok(MetaYield::Opened { file, size: 0 })
     }
 
     /// The identity of an open file among those of all sessions.
@@ -288,20 +230,20 @@ impl MemorySession {
 
     fn open(
         &mut self,
-        path: String,
+        path: &str,
         how: OpenHow,
         policy: IoPolicy,
         denies: bool,
     ) -> Result<MetaYield, OpError> {
         let mut tree = lock(&self.tree);
-        let content = match (tree.get(&path), how) {
+        let content = match (tree.get(path), how) {
             (Some(_), OpenHow::CreateNew) => return fails(ErrorClass::Exists, "open", "name exists"),
             (Some(Some(content)), _) => content.clone(),
             (Some(None), _) => return fails(ErrorClass::Refused, "open", "a directory"),
             (None, OpenHow::CreateNew) => {
-                check_parent(&tree, &path, "open")?;
+                check_parent(&tree, path, "open")?;
                 let content = Arc::<Mutex<Content>>::default();
-                tree.insert(path, Some(content.clone()));
+                tree.insert(path.to_owned(), Some(content.clone()));
                 content
             }
             (None, _) => return fails(ErrorClass::NotFound, "open", "no such name"),
@@ -314,6 +256,139 @@ impl MemorySession {
         self.opened += 1;
         self.files.insert(FileRef(self.opened), (content, policy));
         Ok(MetaYield::Opened { file: FileRef(self.opened), size })
+    }
+}
+
+impl Operations for MemorySession {
+    fn lacks(&self) -> Lacks {
+        Lacks::of("the memory target")
+    }
+
+    async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
+        if let MetaOp::Open { path, how: OpenHow::ReadWrite, .. } = op {
+            self.take_back(path).await;
+        }
+        self.meta(op)
+    }
+}
+
+impl Locks for MemorySession {
+    async fn lock(&mut self, file: FileRef, offset: u64, bytes: u64, _: bool) -> CallResult {
+        let locked = lock(self.file(file)?).sharing.lock(self.opener(file), offset, bytes);
+        locked.map(|()| MetaYield::Done)
+    }
+
+    async fn unlock(&mut self, file: FileRef, offset: u64, bytes: u64) -> CallResult {
+        let unlocked = lock(self.file(file)?).sharing.unlock(self.opener(file), offset, bytes);
+        unlocked.map(|()| MetaYield::Done)
+    }
+
+    async fn open_denying(&mut self, path: &str) -> CallResult {
+        self.open(path, OpenHow::ReadWrite, IoPolicy::default(), true)
+    }
+}
+
+impl CacheRights for MemorySession {
+    async fn open_leased(&mut self, path: &str) -> CallResult {
+        self.take_back(path).await;
+        self.open_to_cache(path, OpenHow::ReadWrite, CacheRight::Writes)
+    }
+
+    async fn open_delegated(&mut self, path: &str) -> CallResult {
+        self.open_to_cache(path, OpenHow::Read, CacheRight::Reads)
+    }
+
+    async fn await_recall(&mut self, file: FileRef) -> CallResult {
+        let opener = self.opener(file);
+        let recalled = poll_fn(|cx| lock(&self.between.leases).poll_recall(opener, cx)).await;
+        recalled.map(|()| MetaYield::Done)
+    }
+
+    async fn give_back(&mut self, file: FileRef) -> CallResult {
+        lock(&self.between.leases).give_back(self.opener(file)).map(|()| MetaYield::Done)
+    }
+}
+
+impl Watch for MemorySession {
+    async fn open_directory(&mut self, path: &str) -> CallResult {
+        if !is_directory(&lock(&self.tree), path)? {
+            return fails(ErrorClass::Refused, "open directory", "a file");
+        }
+        self.opened += 1;
+        let file = FileRef(self.opened);
+        lock(&self.between.watches).open(self.opener(file), path.to_owned());
+        Ok(MetaYield::Opened { file, size: 0 })
+    }
+
+    async fn watch(&mut self, file: FileRef) -> CallResult {
+        lock(&self.between.watches).request(self.opener(file)).map(|()| MetaYield::Done)
+    }
+
+    async fn await_change(&mut self, file: FileRef) -> CallResult {
+        let opener = self.opener(file);
+        let changes = poll_fn(|cx| lock(&self.between.watches).poll_changes(opener, cx)).await;
+        changes.map(MetaYield::Changes)
+    }
+}
+
+impl ServerSide for MemorySession {
+    async fn copy_range(&mut self, from: FileRef, to: FileRef, offset: u64, bytes: u64) -> CallResult {
+        self.copy(from, to, offset, bytes).map(MetaYield::Bytes)
+    }
+
+    async fn clone_range(&mut self, from: FileRef, to: FileRef, bytes: u64) -> CallResult {
+        let mut at = 0;
+        while at < bytes {
+            match self.copy(from, to, at, bytes - at)? {
+                0 => return fails(ErrorClass::Io, "clone", "the source is shorter"),
+                copied => at += copied,
+            }
+        }
+        Ok(MetaYield::Done)
+    }
+
+    async fn punch_hole(&mut self, file: FileRef, offset: u64, bytes: u64) -> CallResult {
+        lock(self.file(file)?).punch(offset, bytes);
+        Ok(MetaYield::Done)
+    }
+
+    async fn read_sparse(&mut self, file: FileRef, offset: u64, len: u32) -> CallResult {
+        let content = self.file(file)?.clone();
+        let content = lock(&content);
+        let read = content.read(offset, &mut self.buffers[0][..len as usize]) as u64;
+        let stored = content.stored(offset, read);
+        self.wire.payload_received += stored;
+        self.wire.received += stored;
+        Ok(MetaYield::Bytes(read))
+    }
+}
+
+impl crate::session::Semaphores for MemorySession {
+    async fn open_semaphore(&mut self, name: &str) -> CallResult {
+        lock(&self.between.semaphores).open(name);
+        self.semaphore = Some(name.to_owned());
+        Ok(MetaYield::Done)
+    }
+
+    async fn wait_semaphore(&mut self) -> CallResult {
+        lock(&self.between.semaphores).take(self.semaphore_name()?).map(|()| MetaYield::Done)
+    }
+
+    async fn signal_semaphore(&mut self) -> CallResult {
+        lock(&self.between.semaphores).signal(self.semaphore_name()?).map(|()| MetaYield::Done)
+    }
+
+    async fn close_semaphore(&mut self) -> CallResult {
+        lock(&self.between.semaphores).close(self.semaphore_name()?)?;
+        self.semaphore = None;
+        Ok(MetaYield::Done)
+    }
+}
+
+impl ClientCache for MemorySession {
+    /// The content is memory that every session shares already: a mapping changes nothing about reads and writes.
+    async fn map_file(&mut self, file: FileRef, _: u64) -> CallResult {
+        self.file(file).map(|_| MetaYield::Done)
     }
 }
 
@@ -367,40 +442,15 @@ impl Session for MemorySession {
         Poll::Ready(())
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
-        if let MetaOp::AwaitChange { file } = op {
-            let opener = self.opener(file);
-            return Box::pin(async move {
-                let changes = poll_fn(|cx| lock(&self.between.watches).poll_changes(opener, cx)).await;
-                MetaReply { result: changes.map(MetaYield::Changes), requests: 0 }
-            });
-        }
-        if let MetaOp::AwaitRecall { file } = op {
-            let opener = self.opener(file);
-            return Box::pin(async move {
-                let returned = poll_fn(|cx| lock(&self.between.leases).poll_recall(opener, cx)).await;
-                MetaReply { result: returned.map(|()| MetaYield::Done), requests: 0 }
-            });
-        }
-        if let MetaOp::GiveBack { file } = op {
-            let returned = lock(&self.between.leases).give_back(self.opener(file));
-            // As over SMB, where the break was acknowledged when it arrived.
-            return Box::pin(
-                async move { MetaReply { result: returned.map(|()| MetaYield::Done), requests: 0 } },
-            );
-        }
-        self.wire.requests += 1;
-        if let MetaOp::Open { path, how: OpenHow::ReadWrite, .. } | MetaOp::OpenLeased { path } = &op
-            && lock(&self.between.leases).is_held(path)
-        {
-            let path = path.clone();
-            return Box::pin(async move {
-                poll_fn(|cx| lock(&self.between.leases).poll_take_back(&path, cx)).await;
-                MetaReply { result: self.meta(op), requests: 1 }
-            });
-        }
-        let result = self.meta(op);
-        Box::pin(async move { MetaReply { result, requests: 1 } })
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
+        // A wait sends nothing. A break is acknowledged when it arrives, as over SMB, so that nothing is left to give back.
+        let sends_nothing = matches!(
+            op,
+            SessionOp::AwaitChange { .. } | SessionOp::AwaitRecall { .. } | SessionOp::GiveBack { .. }
+        );
+        let requests = u32::from(!sends_nothing);
+        self.wire.requests += u64::from(requests);
+        Box::pin(async move { MetaReply { result: perform(self, &op).await, requests } })
     }
 
     fn wire(&self) -> WireCount {
@@ -435,7 +485,7 @@ impl OverlappingCalls for MemorySession {
             return Err(OpError::slot_not_idle());
         }
         self.wire.requests += 1;
-        let reply = MetaReply { result: self.meta(op), requests: 1 };
+        let reply = MetaReply { result: self.meta(&op), requests: 1 };
         self.called.push(CallReply { slot, reply });
         Ok(())
     }

@@ -48,47 +48,47 @@ pub(crate) fn is_directory(tree: &Tree, path: &str) -> Result<bool, OpError> {
 }
 
 /// Operations on names alone.
-pub(crate) fn names(tree: &mut Tree, op: MetaOp) -> Result<MetaYield, OpError> {
+pub(crate) fn names(tree: &mut Tree, op: &MetaOp) -> Result<MetaYield, OpError> {
     let missing = || OpError::new(ErrorClass::NotFound, OpStep::Request("lookup"), "no such name");
     let is_dir = is_directory;
     match op {
         MetaOp::Stat { path } => {
-            let size = tree.get(&path).and_then(|content| content.as_ref().map(|content| lock(content).size));
-            return Ok(MetaYield::Stat(Stat { directory: is_dir(tree, &path)?, size: size.unwrap_or(0) }));
+            let size = tree.get(path).and_then(|content| content.as_ref().map(|content| lock(content).size));
+            return Ok(MetaYield::Stat(Stat { directory: is_dir(tree, path)?, size: size.unwrap_or(0) }));
         }
         MetaOp::List { path } => {
-            return if is_dir(tree, &path)? {
-                Ok(MetaYield::Entries(below(tree, &path)))
+            return if is_dir(tree, path)? {
+                Ok(MetaYield::Entries(below(tree, path)))
             } else {
                 fails(ErrorClass::Refused, "list", "not a directory")
             };
         }
         MetaOp::MakeDir { path } => {
-            check_parent(tree, &path, "make directory")?;
-            if tree.contains_key(&path) {
+            check_parent(tree, path, "make directory")?;
+            if tree.contains_key(path) {
                 return fails(ErrorClass::Exists, "make directory", "name exists");
             }
-            tree.insert(path, None);
+            tree.insert(path.clone(), None);
         }
         MetaOp::RemoveDir { path } => {
-            if !is_dir(tree, &path)? {
+            if !is_dir(tree, path)? {
                 return fails(ErrorClass::Refused, "remove directory", "a file");
             }
-            if below_after(tree, &path, "").next().is_some() {
+            if below_after(tree, path, "").next().is_some() {
                 return fails(ErrorClass::NotEmpty, "remove directory", "has entries");
             }
-            tree.remove(&path);
+            tree.remove(path);
         }
         MetaOp::Remove { path } => {
-            if is_dir(tree, &path)? {
+            if is_dir(tree, path)? {
                 return fails(ErrorClass::Refused, "remove", "a directory");
             }
-            tree.remove(&path);
+            tree.remove(path);
         }
         MetaOp::Rename { from, to } => {
-            check_parent(tree, &to, "rename")?;
+            check_parent(tree, to, "rename")?;
             let below = format!("{from}/");
-            let itself = tree.get_key_value(&from).map(|(name, _)| name);
+            let itself = tree.get_key_value(from).map(|(name, _)| name);
             let within = tree.range(below.clone()..).map(|(name, _)| name);
             let within = within.take_while(|name| name.starts_with(&below));
             let moved: Vec<_> = itself.into_iter().chain(within).cloned().collect();
@@ -102,23 +102,20 @@ pub(crate) fn names(tree: &mut Tree, op: MetaOp) -> Result<MetaYield, OpError> {
             }
         }
         MetaOp::Link { from, to } => {
-            check_parent(tree, &to, "link")?;
-            if tree.contains_key(&to) {
+            check_parent(tree, to, "link")?;
+            if tree.contains_key(to) {
                 return fails(ErrorClass::Exists, "link", "name exists");
             }
-            let content = tree.get(&from).ok_or_else(missing)?.clone();
+            let content = tree.get(from).ok_or_else(missing)?.clone();
             if content.is_none() {
                 return fails(ErrorClass::Refused, "link", "a directory");
             }
-            tree.insert(to, content);
+            tree.insert(to.clone(), content);
         }
         MetaOp::SetModified { path, .. } => {
-            is_dir(tree, &path)?;
+            is_dir(tree, path)?;
         }
-        _ => {
-            let detail = "not an operation on names";
-            return Err(OpError::new(ErrorClass::Unsupported, OpStep::Submit, detail));
-        }
+        _ => return Err(OpError::unsupported("not an operation on names")),
     }
     Ok(MetaYield::Done)
 }

@@ -5,11 +5,12 @@ use std::task::{Context, Poll};
 
 use sharebench_model::{
     DataOp, Entry, ErrorClass, FileRef, ListedPage, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply,
-    Slot, Space, Stat, TargetFacts, WireCount,
+    SessionOp, Slot, Space, Stat, TargetFacts, WireCount,
 };
 
 use crate::session::{
-    Capabilities, ConnectError, Extensions, LocalBoxFuture, Readings, Session, SessionSpec, Target,
+    CacheRights, CallResult, Capabilities, ClientCache, ConnectError, Extensions, Lacks, LocalBoxFuture,
+    Locks, Operations, Readings, Semaphores, ServerSide, Session, SessionSpec, Target, Watch, perform,
     whole_transfer,
 };
 
@@ -61,30 +62,17 @@ struct NullSession {
     requests: u64,
 }
 
-impl NullSession {
-    fn perform(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
+impl Operations for NullSession {
+    fn lacks(&self) -> Lacks {
+        Lacks { rights: "the null target has no leases", ..Lacks::of("the null target") }
+    }
+
+    async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         let missing = || OpError::new(ErrorClass::NotFound, OpStep::Request("lookup"), "no such name");
         match op {
-            MetaOp::OpenSemaphore { .. }
-            | MetaOp::WaitSemaphore
-            | MetaOp::SignalSemaphore
-            | MetaOp::CloseSemaphore => return Err(OpError::no_semaphores("the null target")),
-            MetaOp::OpenLeased { .. }
-            | MetaOp::OpenDelegated { .. }
-            | MetaOp::AwaitRecall { .. }
-            | MetaOp::GiveBack { .. } => {
-                return Err(OpError::no_rights("the null target has no leases"));
-            }
-            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
-                return Err(OpError::no_notifications("the null target"));
-            }
-            MetaOp::Open { path, .. } | MetaOp::OpenDenying { path } => {
-                let size = self.names.entry(path).or_insert(Some(0)).unwrap_or(0);
-                self.opened += 1;
-                return Ok(MetaYield::Opened { file: FileRef(self.opened), size });
-            }
+            MetaOp::Open { path, .. } => return Ok(self.open(path)),
             MetaOp::Stat { path } => {
-                let size = *self.names.get(&path).ok_or_else(missing)?;
+                let size = *self.names.get(path).ok_or_else(missing)?;
                 return Ok(MetaYield::Stat(Stat { size: size.unwrap_or(0), directory: size.is_none() }));
             }
             MetaOp::List { path } => return Ok(MetaYield::Entries(self.entries(path))),
@@ -93,42 +81,88 @@ impl NullSession {
                 return Ok(MetaYield::Page(ListedPage { entries, unnamed: 0, end: true }));
             }
             MetaOp::Remove { path } | MetaOp::RemoveDir { path } => {
-                self.names.remove(&path).ok_or_else(missing)?;
+                self.names.remove(path).ok_or_else(missing)?;
             }
             MetaOp::MakeDir { path } => {
-                self.names.insert(path, None);
+                self.names.insert(path.clone(), None);
             }
             MetaOp::Rename { from, to } => {
-                let size = self.names.remove(&from).ok_or_else(missing)?;
-                self.names.insert(to, size);
+                let size = self.names.remove(from).ok_or_else(missing)?;
+                self.names.insert(to.clone(), size);
             }
             MetaOp::Link { from, to } => {
-                let size = *self.names.get(&from).ok_or_else(missing)?;
-                self.names.insert(to, size);
+                let size = *self.names.get(from).ok_or_else(missing)?;
+                self.names.insert(to.clone(), size);
             }
             MetaOp::SetModified { path, .. } => {
-                self.names.get(&path).ok_or_else(missing)?;
+                self.names.get(path).ok_or_else(missing)?;
             }
             MetaOp::Space => return Ok(MetaYield::Space(Space { total: u64::MAX, available: u64::MAX })),
-            MetaOp::Residency { .. } => {
-                return Err(OpError::no_client_cache());
-            }
-            MetaOp::CopyRange { bytes, .. } => return Ok(MetaYield::Bytes(bytes)),
-            MetaOp::ReadSparse { len, .. } => return Ok(MetaYield::Bytes(len.into())),
-            MetaOp::Close { .. }
-            | MetaOp::SetSize { .. }
-            | MetaOp::CloneRange { .. }
-            | MetaOp::PunchHole { .. }
-            | MetaOp::Lock { .. }
-            | MetaOp::Unlock { .. }
-            | MetaOp::DropCache { .. }
-            | MetaOp::Map { .. } => {}
+            MetaOp::Close { .. } | MetaOp::SetSize { .. } => {}
         }
         Ok(MetaYield::Done)
     }
+}
 
-    fn entries(&self, path: String) -> Vec<Entry> {
-        let prefix = if path.is_empty() { path } else { path + "/" };
+impl Locks for NullSession {
+    async fn lock(&mut self, _: FileRef, _: u64, _: u64, _: bool) -> CallResult {
+        Ok(MetaYield::Done)
+    }
+
+    async fn unlock(&mut self, _: FileRef, _: u64, _: u64) -> CallResult {
+        Ok(MetaYield::Done)
+    }
+
+    async fn open_denying(&mut self, path: &str) -> CallResult {
+        Ok(self.open(path))
+    }
+}
+
+impl CacheRights for NullSession {}
+impl Watch for NullSession {}
+
+impl ServerSide for NullSession {
+    async fn copy_range(&mut self, _: FileRef, _: FileRef, _: u64, bytes: u64) -> CallResult {
+        Ok(MetaYield::Bytes(bytes))
+    }
+
+    async fn clone_range(&mut self, _: FileRef, _: FileRef, _: u64) -> CallResult {
+        Ok(MetaYield::Done)
+    }
+
+    async fn punch_hole(&mut self, _: FileRef, _: u64, _: u64) -> CallResult {
+        Ok(MetaYield::Done)
+    }
+
+    async fn read_sparse(&mut self, _: FileRef, _: u64, len: u32) -> CallResult {
+        Ok(MetaYield::Bytes(len.into()))
+    }
+}
+
+impl Semaphores for NullSession {}
+
+impl ClientCache for NullSession {
+    async fn drop_client_cache(&mut self, _: FileRef) -> CallResult {
+        Ok(MetaYield::Done)
+    }
+
+    async fn map_file(&mut self, _: FileRef, _: u64) -> CallResult {
+        Ok(MetaYield::Done)
+    }
+}
+
+impl NullSession {
+    fn open(&mut self, path: &str) -> MetaYield {
+        let size = match self.names.get(path) {
+            Some(size) => size.unwrap_or(0),
+            None => self.names.entry(path.to_owned()).or_insert(Some(0)).unwrap_or(0),
+        };
+        self.opened += 1;
+        MetaYield::Opened { file: FileRef(self.opened), size }
+    }
+
+    fn entries(&self, path: &str) -> Vec<Entry> {
+        let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
         let below = |(name, size): (&String, &Option<u64>)| {
             let rest = name.strip_prefix(&prefix)?;
             let whole = !rest.is_empty() && !rest.contains('/');
@@ -168,10 +202,9 @@ impl Session for NullSession {
         Poll::Ready(())
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
         self.requests += 1;
-        let result = self.perform(op);
-        Box::pin(async move { MetaReply { result, requests: 1 } })
+        Box::pin(async move { MetaReply { result: perform(self, &op).await, requests: 1 } })
     }
 
     fn wire(&self) -> WireCount {

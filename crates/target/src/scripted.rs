@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use sharebench_model::{
     DataOp, ErrorClass, Fact, FileRef, ListedPage, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply,
-    Slot, TargetFacts, WireCount,
+    SessionOp, Slot, TargetFacts, WireCount,
 };
 
 use crate::session::{
@@ -216,16 +216,18 @@ impl Session for ScriptedSession {
         if replies.len() > before { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
         self.requests += 1;
         let result = self.meta.pop_front().unwrap_or_else(|| {
             Ok(match op {
-                MetaOp::Open { .. } => {
+                SessionOp::Basic(MetaOp::Open { .. }) => {
                     self.opened += 1;
                     MetaYield::Opened { file: FileRef(self.opened), size: self.script.file_size }
                 }
-                MetaOp::List { .. } => MetaYield::Entries(Vec::new()),
-                MetaOp::ListPage { .. } => MetaYield::Page(ListedPage { end: true, ..ListedPage::default() }),
+                SessionOp::Basic(MetaOp::List { .. }) => MetaYield::Entries(Vec::new()),
+                SessionOp::Basic(MetaOp::ListPage { .. }) => {
+                    MetaYield::Page(ListedPage { end: true, ..ListedPage::default() })
+                }
                 _ => MetaYield::Done,
             })
         });

@@ -1,6 +1,7 @@
 //! The two traits every adapter implements.
 
 mod extensions;
+mod operations;
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -8,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_model::{
-    DataOp, ErrorClass, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply, Slot, TargetFacts,
+    DataOp, ErrorClass, IoPolicy, MetaReply, MetaYield, OpError, OpStep, Reply, SessionOp, Slot, TargetFacts,
     WireCount,
 };
 
@@ -16,6 +17,10 @@ use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::secret::Secret;
 
 pub use extensions::{Extensions, Idle, OverlappingCalls, Probe, Readings, WholeFiles};
+pub use operations::{
+    Adapter, CacheRights, CallResult, ClientCache, Lacks, Locks, Operations, Semaphores, ServerSide, Watch,
+    perform, perform_counted,
+};
 
 /// A future that stays on its job's thread.
 pub type LocalBoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
@@ -34,9 +39,9 @@ pub struct Capabilities {
     pub max_record: u32,
     /// True when [`Session::wire`] counts real wire bytes.
     pub wire_counted: bool,
-    /// True when [`MetaOp::DropCache`] works.
+    /// True when [`SessionOp::DropCache`](sharebench_model::SessionOp::DropCache) works.
     pub drop_cache: bool,
-    /// True when [`MetaOp::Map`] works.
+    /// True when [`SessionOp::Map`](sharebench_model::SessionOp::Map) works.
     pub mapping: bool,
     /// True when operations block the calling thread, so that each job needs a thread of its own.
     pub blocking: bool,
@@ -319,7 +324,8 @@ pub trait Session {
 
     /// Performs one operation on names or whole files, with no data operation in flight.
     /// Dropping the future early may leave the session unusable; later calls then fail as disconnected.
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply>;
+    /// Callers use the shorter `call` of `dyn Session`; adapters implement it by [`perform`].
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply>;
 
     /// Wire counts of this session since it was opened; `requests` counts system calls and
     /// the byte fields stay 0 for local paths.
@@ -343,8 +349,15 @@ pub const fn whole_transfer(op: DataOp) -> u32 {
     }
 }
 
-/// Performs a [`MetaOp`] and keeps only its result.
-pub async fn call(session: &mut dyn Session, op: MetaOp) -> Result<MetaYield, OpError> {
+impl dyn Session + '_ {
+    /// [`Session::perform_call`], for an operation of any group.
+    pub fn call(&mut self, op: impl Into<SessionOp>) -> LocalBoxFuture<'_, MetaReply> {
+        self.perform_call(op.into())
+    }
+}
+
+/// Performs an operation and keeps only its result.
+pub async fn call(session: &mut dyn Session, op: impl Into<SessionOp>) -> Result<MetaYield, OpError> {
     session.call(op).await.result
 }
 

@@ -2,7 +2,7 @@
 
 use std::task::{Context, Poll};
 
-use sharebench_model::{DataOp, MetaOp, MetaReply, Reply, Slot, TargetFacts, WireCount};
+use sharebench_model::{DataOp, MetaReply, Reply, SessionOp, Slot, TargetFacts, WireCount};
 use sharebench_target::{
     Capabilities, ConnectError, Extensions, LocalBoxFuture, Readings, Session, SessionSpec, Target,
 };
@@ -79,7 +79,7 @@ impl<H: Hook + 'static> Session for HookedSession<H> {
         polled
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
         self.inner.call(op)
     }
 

@@ -1,6 +1,8 @@
 //! A job of a throughput cell: a session of its own, a file or a part of one, and a tally.
 
-use sharebench_model::{FileRef, JobShare, MetaOp, MetaYield, OpError, OpenHow, Random, StepError};
+use sharebench_model::{
+    FileRef, JobShare, MetaOp, MetaYield, OpError, OpenHow, Random, SessionOp, StepError,
+};
 use sharebench_plan::Start;
 use sharebench_target::{Session, SessionSpec};
 
@@ -151,7 +153,7 @@ impl<'a> Job<'a> {
         Ok(file)
     }
 
-    async fn call(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
+    async fn call(&mut self, op: impl Into<SessionOp>) -> Result<MetaYield, OpError> {
         let Self { session, context, .. } = self;
         match session.as_deref_mut() {
             Some(session) => context.deadline.call(session, op).await,

@@ -3,7 +3,7 @@
 
 use sharebench_model::{
     CachePolicy, DataOp, ErrorClass, Evidence, FileRef, MetaOp, MetaYield, OpError, OpenHow, PolicyCount,
-    Residency, StepError,
+    Residency, SessionOp, StepError,
 };
 use sharebench_plan::RecordWork;
 use sharebench_target::Session;
@@ -42,7 +42,7 @@ pub(crate) async fn drop_cache(
     file: FileRef,
     context: &mut PassContext<'_>,
 ) -> Result<bool, OpError> {
-    match context.deadline.call(session, MetaOp::DropCache { file }).await {
+    match context.deadline.call(session, SessionOp::DropCache { file }).await {
         Err(error) if error.class == ErrorClass::Unsupported => Ok(false),
         // Busy means that some pages stayed; the observation before the pass shows how many.
         Err(error) if error.class != ErrorClass::Busy => Err(error),
@@ -107,7 +107,7 @@ async fn look(
     file: FileRef,
     context: &mut PassContext<'_>,
 ) -> Result<Option<Residency>, OpError> {
-    match context.deadline.call(session, MetaOp::Residency { file }).await {
+    match context.deadline.call(session, SessionOp::Residency { file }).await {
         Ok(MetaYield::Residency(seen)) => Ok(Some(seen)),
         Err(error) if error.class != ErrorClass::Unsupported => Err(error),
         _ => Ok(None),
@@ -118,7 +118,7 @@ async fn look(
 pub(crate) enum TimedFinish {
     Flush(FileRef),
     /// Closing the file, or giving back its mapping.
-    Close(MetaOp),
+    Close(SessionOp),
 }
 
 impl TimedFinish {

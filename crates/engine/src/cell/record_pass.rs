@@ -1,6 +1,6 @@
 //! One pass of a test over one file, in the way its application takes to the file.
 
-use sharebench_model::{CachePolicy, FileRef, MetaOp, OpError, Random, StepError};
+use sharebench_model::{CachePolicy, FileRef, MetaOp, OpError, Random, SessionOp, StepError};
 use sharebench_plan::{Access, Pattern, RecordWork, ServerCacheState, Start};
 use sharebench_target::Session;
 
@@ -65,7 +65,7 @@ impl RecordPass<'_> {
             context.deadline.call(self.session, size).await?;
         }
         if maps {
-            let map = MetaOp::Map { file: handle, bytes: self.work.file_size };
+            let map = SessionOp::Map { file: handle, bytes: self.work.file_size };
             context.deadline.call(self.session, map).await?;
         }
         if start == Start::JustRead && first {
@@ -131,10 +131,10 @@ impl RecordPass<'_> {
         if self.work.include_close {
             *self.handle = None;
             if self.work.test.access() == Access::Mapping {
-                let unmap = MetaOp::Map { file, bytes: 0 };
-                TimedFinish::Close(unmap).timed(self.session, context, tally).await?;
+                let unmap = SessionOp::Map { file, bytes: 0 };
+                TimedFinish::Close(unmap.into()).timed(self.session, context, tally).await?;
             }
-            TimedFinish::Close(MetaOp::Close { file }).timed(self.session, context, tally).await?;
+            TimedFinish::Close(MetaOp::Close { file }.into()).timed(self.session, context, tally).await?;
         }
         Ok(())
     }
@@ -142,7 +142,7 @@ impl RecordPass<'_> {
     /// Undoes what [`Self::prepare`] did, also after a pass that failed.
     pub async fn release(&mut self, context: &mut PassContext<'_>) -> Result<(), OpError> {
         let (Some(file), Access::Mapping) = (*self.handle, self.work.test.access()) else { return Ok(()) };
-        context.deadline.call(self.session, MetaOp::Map { file, bytes: 0 }).await.map(drop)
+        context.deadline.call(self.session, SessionOp::Map { file, bytes: 0 }).await.map(drop)
     }
 
     pub fn open(&self) -> Result<FileRef, OpError> {

@@ -3,7 +3,7 @@
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, TargetFacts, WireCount,
+    DataOp, ErrorClass, MetaReply, OpError, OpStep, Reply, SessionOp, Slot, TargetFacts, WireCount,
 };
 use sharebench_target::{Extensions, LocalBoxFuture, Readings, Session, whole_transfer};
 
@@ -43,7 +43,7 @@ impl Session for ClosedSession {
         Poll::Ready(())
     }
 
-    fn call(&mut self, _: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn perform_call(&mut self, _: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
         Box::pin(async { MetaReply { result: Err(away()), requests: 0 } })
     }
 

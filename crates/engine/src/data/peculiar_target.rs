@@ -3,8 +3,8 @@
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    DataOp, Entry, ErrorClass, ListedPage, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply, Slot,
-    TargetFacts, WireCount,
+    DataOp, Entry, ErrorClass, ListedPage, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply, SessionOp,
+    Slot, TargetFacts, WireCount,
 };
 use sharebench_target::{
     Capabilities, ConnectError, Extensions, LocalBoxFuture, MemoryTarget, Probe, Readings, Session,
@@ -73,13 +73,15 @@ impl Target for PeculiarTarget {
 struct PeculiarSession(Box<dyn Session>, Habit);
 
 impl PeculiarSession {
-    fn rejection(&self, op: &MetaOp) -> Option<ErrorClass> {
+    fn rejection(&self, op: &SessionOp) -> Option<ErrorClass> {
         match (self.1, op) {
-            (Habit::Rejects(class), MetaOp::MakeDir { path }) if path.starts_with('.') => Some(class),
-            (Habit::LosesFiles, MetaOp::Open { path, .. }) if path.starts_with('.') => {
+            (Habit::Rejects(class), SessionOp::Basic(MetaOp::MakeDir { path })) if path.starts_with('.') => {
+                Some(class)
+            }
+            (Habit::LosesFiles, SessionOp::Basic(MetaOp::Open { path, .. })) if path.starts_with('.') => {
                 Some(ErrorClass::NotFound)
             }
-            (Habit::RejectsAll(class), MetaOp::MakeDir { .. }) => Some(class),
+            (Habit::RejectsAll(class), SessionOp::Basic(MetaOp::MakeDir { .. })) => Some(class),
             _ => None,
         }
     }
@@ -106,14 +108,14 @@ impl Session for PeculiarSession {
         self.0.poll_replies(cx, replies)
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
         let rejection = self.rejection(&op);
         Box::pin(async move {
             if let Some(class) = rejection {
                 let error = OpError::new(class, OpStep::Request("make directory"), "rejected");
                 return MetaReply { result: Err(error), requests: 1 };
             }
-            if let MetaOp::Remove { path } = &op
+            if let SessionOp::Basic(MetaOp::Remove { path }) = &op
                 && let Some(moved) = self.1.recycled(path)
             {
                 for (at, _) in moved.match_indices('/') {
@@ -124,7 +126,7 @@ impl Session for PeculiarSession {
             if self.1 == Habit::Endless {
                 let entry = Entry { name: "d".to_owned(), directory: true, size: None };
                 let page = ListedPage { entries: vec![entry], unnamed: 0, end: true };
-                let listed = matches!(op, MetaOp::ListPage { .. });
+                let listed = matches!(op, SessionOp::Basic(MetaOp::ListPage { .. }));
                 let result = if listed { MetaYield::Page(page) } else { MetaYield::Done };
                 return MetaReply { result: Ok(result), requests: 1 };
             }

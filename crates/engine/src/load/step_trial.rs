@@ -1,6 +1,6 @@
 //! Whether a target has what the transactions of a load need from it besides files: tried once, before the data set is laid out.
 
-use sharebench_model::{MetaOp, MetaYield, OpError, OpenHow};
+use sharebench_model::{MetaYield, OpError, OpenHow, SessionOp};
 use sharebench_plan::{LockRange, Operation, Workload};
 
 use crate::metadata::connected::Connected;
@@ -31,9 +31,9 @@ pub(crate) async fn try_operations(
         at.create_empty(path).await?;
         let opened = path.to_owned();
         let tried = match operation {
-            Operation::OpenDenying => open_and_close(MetaOp::OpenDenying { path: opened }, at).await,
-            Operation::OpenLeased => open_and_close(MetaOp::OpenLeased { path: opened }, at).await,
-            Operation::OpenDelegated => open_and_close(MetaOp::OpenDelegated { path: opened }, at).await,
+            Operation::OpenDenying => open_and_close(SessionOp::OpenDenying { path: opened }, at).await,
+            Operation::OpenLeased => open_and_close(SessionOp::OpenLeased { path: opened }, at).await,
+            Operation::OpenDelegated => open_and_close(SessionOp::OpenDelegated { path: opened }, at).await,
             Operation::Watch => {
                 let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
                 try_watch(directory, at).await?.map_or(Ok(()), Err)
@@ -56,7 +56,7 @@ pub(crate) async fn try_operations(
 
 /// Opens a file in a way that the target may not know, and closes it. What it grants with a right to cache depends on the server
 /// and is counted during the load.
-async fn open_and_close(op: MetaOp, at: &mut Connected<'_, '_>) -> Result<(), OpError> {
+async fn open_and_close(op: impl Into<SessionOp>, at: &mut Connected<'_, '_>) -> Result<(), OpError> {
     let file = match at.call(op).await? {
         MetaYield::OpenedToCache { file, .. } => file,
         opened => opened.into_opened()?.0,
@@ -68,8 +68,8 @@ async fn lock_and_unlock(path: &str, at: &mut Connected<'_, '_>) -> Result<(), O
     let (file, _) = at.open(path, OpenHow::ReadWrite).await?;
     let offset = LockRange::Shared.offset(0);
     let bytes = LockRange::BYTES;
-    let unlocked = match at.call(MetaOp::Lock { file, offset, bytes, wait: false }).await {
-        Ok(_) => at.call(MetaOp::Unlock { file, offset, bytes }).await,
+    let unlocked = match at.call(SessionOp::Lock { file, offset, bytes, wait: false }).await {
+        Ok(_) => at.call(SessionOp::Unlock { file, offset, bytes }).await,
         failed => failed,
     };
     unlocked.map(drop).and(at.close(file).await)

@@ -1,6 +1,6 @@
 //! The single operations of the tests of leases and delegations, and whether a target supports them.
 
-use sharebench_model::{CacheRight, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpStep, OpenHow};
+use sharebench_model::{CacheRight, ErrorClass, FileRef, MetaYield, OpError, OpStep, OpenHow, SessionOp};
 
 use crate::metadata::connected::Connected;
 use crate::metadata::rejection::{Rejection, rejection};
@@ -36,8 +36,8 @@ impl RequiredRight {
     async fn open(self, path: &str, at: &mut Connected<'_, '_>) -> Result<(FileRef, CacheRight), OpError> {
         let path = path.to_owned();
         let op = match self {
-            Self::Delegation => MetaOp::OpenDelegated { path },
-            Self::Lease | Self::WriteLease => MetaOp::OpenLeased { path },
+            Self::Delegation => SessionOp::OpenDelegated { path },
+            Self::Lease | Self::WriteLease => SessionOp::OpenLeased { path },
         };
         at.call(op).await.and_then(MetaYield::into_right)
     }
@@ -135,8 +135,8 @@ async fn open_against(
 
 /// Waits until the server takes back the right of a file, and gives it back.
 async fn give_back_when_recalled(file: FileRef, holder: &mut Connected<'_, '_>) -> Result<(), OpError> {
-    holder.call(MetaOp::AwaitRecall { file }).await?;
-    holder.call(MetaOp::GiveBack { file }).await.map(drop)
+    holder.call(SessionOp::AwaitRecall { file }).await?;
+    holder.call(SessionOp::GiveBack { file }).await.map(drop)
 }
 
 /// A right that is not taken back in time is what the test looks for, and no trouble with the connection.

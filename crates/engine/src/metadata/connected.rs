@@ -1,6 +1,6 @@
 //! A session with what its operations need.
 
-use sharebench_model::{FileRef, MetaOp, MetaYield, OpError, OpenHow};
+use sharebench_model::{FileRef, MetaOp, MetaYield, OpError, OpenHow, SessionOp};
 use sharebench_target::Session;
 
 use crate::data::context::PassContext;
@@ -17,12 +17,12 @@ impl<'s, 'c> Connected<'s, 'c> {
     }
 
     /// Performs an operation within the deadline.
-    pub async fn call(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
+    pub async fn call(&mut self, op: impl Into<SessionOp>) -> Result<MetaYield, OpError> {
         self.context.deadline.call(&mut *self.session, op).await
     }
 
     /// Performs an operation that opens a file.
-    pub async fn call_open(&mut self, op: MetaOp) -> Result<FileRef, OpError> {
+    pub async fn call_open(&mut self, op: impl Into<SessionOp>) -> Result<FileRef, OpError> {
         self.call(op).await.and_then(MetaYield::into_opened).map(|(file, _)| file)
     }
 

@@ -1,6 +1,6 @@
 //! The single operations of the tests of locks, and whether a target supports them.
 
-use sharebench_model::{ErrorClass, FileRef, MetaOp, OpError, OpenHow};
+use sharebench_model::{ErrorClass, FileRef, OpError, OpenHow, SessionOp};
 use sharebench_plan::MetadataWork;
 
 use crate::metadata::connected::Connected;
@@ -34,7 +34,7 @@ pub(crate) enum Lockable {
 
 /// Opens a file and denies it to others.
 pub(crate) async fn open_denying(path: &str, at: &mut Connected<'_, '_>) -> Result<FileRef, OpError> {
-    at.call_open(MetaOp::OpenDenying { path: path.to_owned() }).await
+    at.call_open(SessionOp::OpenDenying { path: path.to_owned() }).await
 }
 
 /// Most bytes of the name of a semaphore that are those of a path.
@@ -51,26 +51,28 @@ pub(crate) fn semaphore_name(path: &str) -> String {
 
 /// Opens the semaphore of all jobs.
 pub(crate) async fn open_semaphore(name: &str, at: &mut Connected<'_, '_>) -> Result<(), OpError> {
-    at.call(MetaOp::OpenSemaphore { name: name.to_owned() }).await.map(drop)
+    at.call(SessionOp::OpenSemaphore { name: name.to_owned() }).await.map(drop)
 }
 
 pub(crate) async fn close_semaphore(at: &mut Connected<'_, '_>) -> Result<(), OpError> {
-    at.call(MetaOp::CloseSemaphore).await.map(drop)
+    at.call(SessionOp::CloseSemaphore).await.map(drop)
 }
 
 /// Locks a range of [`MetadataWork::LOCK_BYTES`], or takes the semaphore, for which the server always waits.
 pub(crate) async fn lock(lockable: Lockable, wait: bool, at: &mut Connected<'_, '_>) -> Result<(), OpError> {
     let lock = match lockable {
-        Lockable::Range(file, offset) => MetaOp::Lock { file, offset, bytes: MetadataWork::LOCK_BYTES, wait },
-        Lockable::Semaphore => MetaOp::WaitSemaphore,
+        Lockable::Range(file, offset) => {
+            SessionOp::Lock { file, offset, bytes: MetadataWork::LOCK_BYTES, wait }
+        }
+        Lockable::Semaphore => SessionOp::WaitSemaphore,
     };
     at.call(lock).await.map(drop)
 }
 
 pub(crate) async fn unlock(lockable: Lockable, at: &mut Connected<'_, '_>) -> Result<(), OpError> {
     let unlock = match lockable {
-        Lockable::Range(file, offset) => MetaOp::Unlock { file, offset, bytes: MetadataWork::LOCK_BYTES },
-        Lockable::Semaphore => MetaOp::SignalSemaphore,
+        Lockable::Range(file, offset) => SessionOp::Unlock { file, offset, bytes: MetadataWork::LOCK_BYTES },
+        Lockable::Semaphore => SessionOp::SignalSemaphore,
     };
     at.call(unlock).await.map(drop)
 }

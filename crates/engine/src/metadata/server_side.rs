@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow};
+use sharebench_model::{DataOp, ErrorClass, FileRef, MetaYield, OpError, OpenHow, SessionOp};
 use sharebench_plan::{MetadataWork, Verify};
 
 use crate::data::request_splitting;
@@ -61,7 +61,7 @@ pub(crate) async fn copy(
         Ok(_) if found != size => Err(wrong(format!("the source has {found} of {size} bytes"))),
         Ok((to, _)) => {
             let copied = match method {
-                CopyMethod::Clone => at.call(MetaOp::CloneRange { from, to, bytes: size }).await.map(drop),
+                CopyMethod::Clone => at.call(SessionOp::CloneRange { from, to, bytes: size }).await.map(drop),
                 CopyMethod::Copy => copy_all(from, to, size, at).await,
             };
             copied.and(at.close(to).await)
@@ -75,7 +75,7 @@ async fn copy_all(from: FileRef, to: FileRef, size: u64, at: &mut Connected<'_, 
     let mut offset = 0;
     while offset < size {
         let bytes = size - offset;
-        let copy = MetaOp::CopyRange { from, to, offset, bytes };
+        let copy = SessionOp::CopyRange { from, to, offset, bytes };
         match at.call(copy).await.and_then(MetaYield::into_bytes)? {
             0 => return Err(wrong(format!("the server copied {offset} of {size} bytes"))),
             copied => offset += copied.min(bytes),
@@ -87,7 +87,7 @@ async fn copy_all(from: FileRef, to: FileRef, size: u64, at: &mut Connected<'_, 
 /// Opens a file, makes its hole, and closes it.
 pub(crate) async fn punch(path: &str, hole: Range<u64>, at: &mut Connected<'_, '_>) -> Result<(), OpError> {
     let (file, _) = at.open(path, OpenHow::ReadWrite).await?;
-    let punch = MetaOp::PunchHole { file, offset: hole.start, bytes: hole.end - hole.start };
+    let punch = SessionOp::PunchHole { file, offset: hole.start, bytes: hole.end - hole.start };
     let punched = at.call(punch).await.map(drop);
     punched.and(at.close(file).await)
 }
@@ -103,7 +103,7 @@ async fn read_piece(
     let slot_bytes = at.session.buffer(SLOT).len() as u32;
     let len = (part.end - offset).min(slot_bytes.into()) as u32;
     if has_hole {
-        match at.call(MetaOp::ReadSparse { file, offset, len }).await {
+        match at.call(SessionOp::ReadSparse { file, offset, len }).await {
             Err(error) if error.class == ErrorClass::Unsupported => {}
             read => return read.and_then(MetaYield::into_bytes),
         }

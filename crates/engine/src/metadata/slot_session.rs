@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use sharebench_model::{DataOp, MetaOp, MetaReply, MetaYield, OpError, Reply, Slot, TargetFacts, WireCount};
+use sharebench_model::{
+    DataOp, MetaReply, MetaYield, OpError, Reply, SessionOp, Slot, TargetFacts, WireCount,
+};
 use sharebench_target::{CallReply, Extensions, LocalBoxFuture, Readings, Session, WholeFiles};
 
 use crate::record::request::SLOT;
@@ -126,8 +128,11 @@ impl Session for SlotSession<'_, '_> {
         Poll::Ready(())
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
-        let begun = self.shared.borrow_mut().session.submit_call(self.slot, op);
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
+        let begun = match op {
+            SessionOp::Basic(op) => self.shared.borrow_mut().session.submit_call(self.slot, op),
+            _ => Err(OpError::cannot_overlap()),
+        };
         Box::pin(async move {
             match begun {
                 Ok(()) => poll_fn(|_| self.arrived(|arrived| arrived.call.take())).await,

@@ -1,6 +1,8 @@
 //! A directory that one session changes and another one watches, and the changes of it.
 
-use sharebench_model::{ChangeKind, ErrorClass, FileRef, MetaOp, MetaYield, NameChange, OpError, OpenHow};
+use sharebench_model::{
+    ChangeKind, ErrorClass, FileRef, MetaOp, MetaYield, NameChange, OpError, OpenHow, SessionOp,
+};
 
 use crate::metadata::connected::Connected;
 use crate::metadata::entry_names::{EntryKind, entry_name, parse_name};
@@ -141,7 +143,7 @@ impl WatchedDirectory<'_, '_> {
     /// The report that is requested, unless the time is over before it arrives.
     async fn report_within(&mut self, nanos: u64) -> Result<Option<Vec<NameChange>>, OpError> {
         let clock = self.watcher.context.clock;
-        let report = self.watcher.call(MetaOp::AwaitChange { file: self.file });
+        let report = self.watcher.call(SessionOp::AwaitChange { file: self.file });
         tokio::select! {
             biased;
             report = report => report.and_then(MetaYield::into_changes).map(Some),
@@ -169,7 +171,7 @@ async fn expected_report(
     watcher: &mut Connected<'_, '_>,
 ) -> Result<(), OpError> {
     for _ in 0..=MAX_LATE_REPORTS {
-        let report = watcher.call(MetaOp::AwaitChange { file }).await;
+        let report = watcher.call(SessionOp::AwaitChange { file }).await;
         let changes = match report.and_then(MetaYield::into_changes) {
             Ok(changes) => changes,
             // A change that was not reported in time is what the test looks for, and no trouble with the connection.

@@ -1,6 +1,6 @@
 //! Kinds of operations that a load counts apart.
 
-use sharebench_model::{MetaOp, OpenHow};
+use sharebench_model::{MetaOp, OpenHow, SessionOp};
 
 /// Kinds of operations that a load counts and times separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,39 +64,47 @@ impl OperationKind {
         matches!(self, Self::Read | Self::ReadFile)
     }
 
-    /// The kind of a metadata operation.
-    pub fn of(op: &MetaOp) -> Self {
+    /// The kind of an operation that is not on data.
+    pub fn of(op: &SessionOp) -> Self {
+        match op {
+            SessionOp::Basic(op) => Self::of_basic(op),
+            SessionOp::OpenDenying { .. }
+            | SessionOp::OpenDirectory { .. }
+            | SessionOp::OpenSemaphore { .. } => Self::Open,
+            SessionOp::OpenLeased { .. } => Self::OpenLeased,
+            SessionOp::OpenDelegated { .. } => Self::OpenDelegated,
+            SessionOp::CloseSemaphore => Self::Close,
+            SessionOp::CopyRange { .. } | SessionOp::CloneRange { .. } | SessionOp::PunchHole { .. } => {
+                Self::Write
+            }
+            SessionOp::ReadSparse { .. } => Self::Read,
+            SessionOp::Lock { .. } => Self::Lock,
+            SessionOp::Unlock { .. } => Self::Unlock,
+            SessionOp::Watch { .. } => Self::Watch,
+            SessionOp::AwaitChange { .. } => Self::Notify,
+            SessionOp::WaitSemaphore => Self::Wait,
+            SessionOp::SignalSemaphore => Self::Signal,
+            SessionOp::AwaitRecall { .. }
+            | SessionOp::GiveBack { .. }
+            | SessionOp::Map { .. }
+            | SessionOp::DropCache { .. }
+            | SessionOp::Residency { .. } => Self::Stat,
+        }
+    }
+
+    fn of_basic(op: &MetaOp) -> Self {
         match op {
             MetaOp::Open { how: OpenHow::CreateNew, .. } | MetaOp::MakeDir { .. } | MetaOp::Link { .. } => {
                 Self::Create
             }
-            MetaOp::Open { .. }
-            | MetaOp::OpenDenying { .. }
-            | MetaOp::OpenDirectory { .. }
-            | MetaOp::OpenSemaphore { .. } => Self::Open,
-            MetaOp::OpenLeased { .. } => Self::OpenLeased,
-            MetaOp::OpenDelegated { .. } => Self::OpenDelegated,
-            MetaOp::Close { .. } | MetaOp::CloseSemaphore => Self::Close,
+            MetaOp::Open { .. } => Self::Open,
+            MetaOp::Close { .. } => Self::Close,
             MetaOp::SetSize { .. } => Self::SetSize,
-            MetaOp::CopyRange { .. } | MetaOp::CloneRange { .. } | MetaOp::PunchHole { .. } => Self::Write,
-            MetaOp::ReadSparse { .. } => Self::Read,
             MetaOp::List { .. } | MetaOp::ListPage { .. } => Self::List,
             MetaOp::Remove { .. } | MetaOp::RemoveDir { .. } => Self::Delete,
             MetaOp::Rename { .. } => Self::Rename,
-            MetaOp::Lock { .. } => Self::Lock,
-            MetaOp::Unlock { .. } => Self::Unlock,
-            MetaOp::Watch { .. } => Self::Watch,
-            MetaOp::AwaitChange { .. } => Self::Notify,
-            MetaOp::WaitSemaphore => Self::Wait,
-            MetaOp::SignalSemaphore => Self::Signal,
             MetaOp::Space => Self::Space,
-            MetaOp::Stat { .. }
-            | MetaOp::SetModified { .. }
-            | MetaOp::AwaitRecall { .. }
-            | MetaOp::GiveBack { .. }
-            | MetaOp::Map { .. }
-            | MetaOp::DropCache { .. }
-            | MetaOp::Residency { .. } => Self::Stat,
+            MetaOp::Stat { .. } | MetaOp::SetModified { .. } => Self::Stat,
         }
     }
 }

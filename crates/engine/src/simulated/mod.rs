@@ -18,7 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use sharebench_model::{
-    CachePolicy, DataOp, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, Reply, Slot, TargetFacts, WireCount,
+    CachePolicy, DataOp, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, Reply, SessionOp, Slot,
+    TargetFacts, WireCount,
 };
 use sharebench_target::{
     Capabilities, ConnectError, Extensions, LocalBoxFuture, PolicyRefusal, PolicyTerms, Readings, Session,
@@ -248,9 +249,9 @@ impl Session for SimulatedSession {
         }
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
         let opened = match &op {
-            MetaOp::Open { path, policy, .. } => {
+            SessionOp::Basic(MetaOp::Open { path, policy, .. }) => {
                 let mut hasher = DefaultHasher::new();
                 path.hash(&mut hasher);
                 Some((hasher.finish(), policy.cache == CachePolicy::Unbuffered))

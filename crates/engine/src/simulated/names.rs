@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{MetaOp, MetaYield, OpError, OpenHow, Random};
+use sharebench_model::{MetaOp, MetaYield, OpError, OpenHow, Random, SessionOp};
 
 use super::device::Device;
 
@@ -21,7 +21,8 @@ fn parent(path: &str) -> &str {
 }
 
 /// The directory in which an operation looks for a name; none of operations on handles and whole directories.
-fn searched(op: &MetaOp) -> Option<&str> {
+fn searched(op: &SessionOp) -> Option<&str> {
+    let SessionOp::Basic(op) = op else { return None };
     match op {
         MetaOp::Open { path, .. }
         | MetaOp::Stat { path }
@@ -46,14 +47,15 @@ impl NameTimes {
     }
 
     /// How long an operation takes.
-    pub(super) fn of_operation(&mut self, op: &MetaOp) -> u64 {
+    pub(super) fn of_operation(&mut self, op: &SessionOp) -> u64 {
         let spread = if self.sigma > 0.0 { libm::exp(self.sigma * self.random.normal()) } else { 1.0 };
         let entries = searched(op).and_then(|directory| self.entries.get(directory)).copied().unwrap_or(0);
         (self.median_ns * spread + self.entry_ns * entries as f64).round() as u64
     }
 
     /// Counts the entries that an operation added or removed.
-    pub(super) fn note(&mut self, op: &MetaOp, result: &Result<MetaYield, OpError>) {
+    pub(super) fn note(&mut self, op: &SessionOp, result: &Result<MetaYield, OpError>) {
+        let SessionOp::Basic(op) = op else { return };
         if self.entry_ns <= 0.0 || result.is_err() {
             return;
         }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use sharebench_model::{ErrorClass, MetaOp, MetaYield, OpError, OpStep, Reply};
+use sharebench_model::{ErrorClass, MetaYield, OpError, OpStep, Reply, SessionOp};
 use sharebench_target::{LocalBoxFuture, Session};
 
 use crate::time::clock::Clock;
@@ -50,7 +50,11 @@ impl Deadline {
     }
 
     /// Performs a metadata operation within the limit.
-    pub async fn call(&mut self, session: &mut dyn Session, op: MetaOp) -> Result<MetaYield, OpError> {
+    pub async fn call(
+        &mut self,
+        session: &mut dyn Session,
+        op: impl Into<SessionOp>,
+    ) -> Result<MetaYield, OpError> {
         self.within(session.call(op)).await?.result
     }
 

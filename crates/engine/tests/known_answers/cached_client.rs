@@ -5,7 +5,7 @@ use std::slice::SliceIndex;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use sharebench_model::{DataOp, FileRef, MetaOp, MetaReply, Reply, Slot, TargetFacts, WireCount};
+use sharebench_model::{DataOp, FileRef, MetaReply, Reply, SessionOp, Slot, TargetFacts, WireCount};
 use sharebench_target::{
     Capabilities, ConnectError, Extensions, LocalBoxFuture, Readings, Session, SessionSpec, Target,
 };
@@ -131,7 +131,7 @@ impl Session for CachedSession {
         Poll::Ready(())
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
         self.inner.call(op)
     }
 

@@ -1,6 +1,6 @@
 //! Notifications as steps of transactions: what counts as the report of a change, and what is not waited for.
 
-use sharebench_model::{ErrorClass, MetaOp, MetaReply, RunOutcome};
+use sharebench_model::{ErrorClass, MetaReply, RunOutcome, SessionOp};
 use sharebench_target::{LocalBoxFuture, MemoryTarget, Session};
 
 use crate::altered::{Alteration, Altered};
@@ -58,8 +58,8 @@ struct Silent {
 }
 
 impl Alteration for Silent {
-    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: MetaOp) -> LocalBoxFuture<'s, MetaReply> {
-        if matches!(op, MetaOp::AwaitChange { .. }) {
+    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
+        if matches!(op, SessionOp::AwaitChange { .. }) {
             self.reports += 1;
             if self.reports > 4 {
                 return Box::pin(std::future::pending());

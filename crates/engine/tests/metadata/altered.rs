@@ -3,7 +3,7 @@
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    DataOp, ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply, Slot, TargetFacts, WireCount,
+    DataOp, ErrorClass, MetaReply, MetaYield, OpError, OpStep, Reply, SessionOp, Slot, TargetFacts, WireCount,
 };
 use sharebench_target::{
     Capabilities, ConnectError, Extensions, LocalBoxFuture, MemoryTarget, Readings, Session, SessionSpec,
@@ -16,12 +16,12 @@ pub trait Alteration: Clone + Send + Sync + 'static {
         of_memory
     }
 
-    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: MetaOp) -> LocalBoxFuture<'s, MetaReply>;
+    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply>;
 }
 
 pub struct Altered<A>(pub MemoryTarget, pub A);
 
-struct AlteredSession<A>(Box<dyn Session>, A);
+pub struct AlteredSession<A>(pub Box<dyn Session>, pub A);
 
 /// The reply to one request.
 pub fn replied(result: Result<MetaYield, OpError>) -> MetaReply {
@@ -74,7 +74,7 @@ impl<A: Alteration> Session for AlteredSession<A> {
         self.0.poll_replies(cx, replies)
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
         self.1.call(self.0.as_mut(), op)
     }
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::{
-    CacheRight, ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpenHow, RateBase, RunOutcome, StepError,
-    Verdict,
+    CacheRight, ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpenHow, RateBase, RunOutcome, SessionOp,
+    StepError, Verdict,
 };
 use sharebench_target::{Capabilities, LocalBoxFuture, MemoryTarget, Session};
 
@@ -69,15 +69,15 @@ impl Faulty {
     }
 
     /// Counts open files and rights that were given back.
-    fn count(&self, op: &MetaOp, result: &Result<MetaYield, OpError>) {
+    fn count(&self, op: &SessionOp, result: &Result<MetaYield, OpError>) {
         match (op, result) {
             (_, Ok(MetaYield::Opened { .. } | MetaYield::OpenedToCache { .. })) => {
                 self.open.fetch_add(1, Ordering::SeqCst);
             }
-            (MetaOp::Close { .. }, Ok(_)) => {
+            (SessionOp::Basic(MetaOp::Close { .. }), Ok(_)) => {
                 self.open.fetch_sub(1, Ordering::SeqCst);
             }
-            (MetaOp::AwaitRecall { .. }, Ok(_)) => {
+            (SessionOp::AwaitRecall { .. }, Ok(_)) => {
                 let recalls = self.recalls.fetch_add(1, Ordering::SeqCst) + 1;
                 if self.fault == Fault::Stopped && recalls == RECALLS_UNTIL_STOP {
                     self.stop.stop();
@@ -93,13 +93,16 @@ impl Alteration for Faulty {
         Capabilities { blocking: self.blocking, ..of_memory }
     }
 
-    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: MetaOp) -> LocalBoxFuture<'s, MetaReply> {
+    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         Box::pin(async move {
             let mut reply = match (self.fault, &op) {
-                (Fault::Lacks, MetaOp::OpenLeased { .. } | MetaOp::OpenDelegated { .. }) => {
+                (Fault::Lacks, SessionOp::OpenLeased { .. } | SessionOp::OpenDelegated { .. }) => {
                     return rejected(ErrorClass::Unsupported, "no such request");
                 }
-                (Fault::NeverTakesBack, MetaOp::OpenLeased { path } | MetaOp::OpenDelegated { path }) => {
+                (
+                    Fault::NeverTakesBack,
+                    SessionOp::OpenLeased { path } | SessionOp::OpenDelegated { path },
+                ) => {
                     let reply = memory.call(MetaOp::open(path.clone(), OpenHow::ReadWrite)).await;
                     let right = CacheRight::Writes;
                     let result = reply.result.and_then(MetaYield::into_opened);
@@ -108,8 +111,8 @@ impl Alteration for Faulty {
                         ..reply
                     }
                 }
-                (Fault::NeverTakesBack, MetaOp::AwaitRecall { .. }) => std::future::pending().await,
-                (Fault::FailsOpen, MetaOp::Open { how: OpenHow::ReadWrite, .. }) => {
+                (Fault::NeverTakesBack, SessionOp::AwaitRecall { .. }) => std::future::pending().await,
+                (Fault::FailsOpen, SessionOp::Basic(MetaOp::Open { how: OpenHow::ReadWrite, .. })) => {
                     return rejected(ErrorClass::Io, "not opened");
                 }
                 _ => memory.call(op.clone()).await,

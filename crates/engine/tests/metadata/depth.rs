@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::{
-    DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, Reply, RunOutcome, Slot, StepError, TargetFacts,
-    Verdict, WireCount,
+    DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, Reply, RunOutcome, SessionOp, Slot, StepError,
+    TargetFacts, Verdict, WireCount,
 };
 use sharebench_plan::{MetadataGroup, MetadataTest};
 use sharebench_target::{
@@ -94,7 +94,7 @@ impl Session for QueueingSession {
         self.inner.poll_replies(cx, replies)
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
         self.inner.call(op)
     }
 
@@ -233,7 +233,7 @@ fn an_operation_that_is_never_answered_is_a_timeout_also_while_others_are_answer
 struct Unaltered;
 
 impl Alteration for Unaltered {
-    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: MetaOp) -> LocalBoxFuture<'s, MetaReply> {
+    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         memory.call(op)
     }
 }

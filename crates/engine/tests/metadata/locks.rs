@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use sharebench_engine::{Clock, RunEnd, StopSignal};
 use sharebench_model::{
-    ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpenHow, RateBase, RunOutcome, StepError, StepResult,
-    Verdict,
+    ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpenHow, RateBase, RunOutcome, SessionOp, StepError,
+    StepResult, Verdict,
 };
 use sharebench_target::{Capabilities, LocalBoxFuture, MemoryTarget, Session};
 
@@ -48,16 +48,16 @@ struct Faulty {
 
 impl Faulty {
     /// Counts a lock or an unlock that succeeded.
-    fn count(&self, op: &MetaOp, result: &Result<MetaYield, OpError>) {
+    fn count(&self, op: &SessionOp, result: &Result<MetaYield, OpError>) {
         match op {
-            MetaOp::Lock { .. } | MetaOp::WaitSemaphore if result.is_ok() => {
+            SessionOp::Lock { .. } | SessionOp::WaitSemaphore if result.is_ok() => {
                 self.held.fetch_add(1, Ordering::SeqCst);
                 let locks = self.locks.fetch_add(1, Ordering::SeqCst) + 1;
                 if self.fault == Fault::Stopped && locks == LOCKS_UNTIL_STOP {
                     self.stop.stop();
                 }
             }
-            MetaOp::Unlock { .. } | MetaOp::SignalSemaphore if result.is_ok() => {
+            SessionOp::Unlock { .. } | SessionOp::SignalSemaphore if result.is_ok() => {
                 self.held.fetch_sub(1, Ordering::SeqCst);
             }
             _ => {}
@@ -70,39 +70,31 @@ impl Alteration for Faulty {
         Capabilities { blocking: self.blocking, ..of_memory }
     }
 
-    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: MetaOp) -> LocalBoxFuture<'s, MetaReply> {
+    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         Box::pin(async move {
             let op = match (self.fault, op) {
-                (
-                    Fault::Lacks,
-                    MetaOp::Lock { .. }
-                    | MetaOp::OpenDenying { .. }
-                    | MetaOp::OpenDirectory { .. }
-                    | MetaOp::OpenLeased { .. }
-                    | MetaOp::OpenDelegated { .. }
-                    | MetaOp::OpenSemaphore { .. },
-                ) => {
+                (Fault::Lacks, op) if !matches!(op, SessionOp::Basic(_)) => {
                     return rejected(ErrorClass::Unsupported, "no such request");
                 }
                 (
                     Fault::GrantsAll,
-                    MetaOp::Lock { .. }
-                    | MetaOp::Unlock { .. }
-                    | MetaOp::WaitSemaphore
-                    | MetaOp::SignalSemaphore,
+                    SessionOp::Lock { .. }
+                    | SessionOp::Unlock { .. }
+                    | SessionOp::WaitSemaphore
+                    | SessionOp::SignalSemaphore,
                 ) => {
                     return replied(Ok(MetaYield::Done));
                 }
-                (Fault::FailsUnlock, MetaOp::Unlock { .. } | MetaOp::SignalSemaphore)
+                (Fault::FailsUnlock, SessionOp::Unlock { .. } | SessionOp::SignalSemaphore)
                     if self.locks.load(Ordering::SeqCst) > 1 =>
                 {
                     return rejected(ErrorClass::Io, "not unlocked");
                 }
-                (Fault::RejectsNeighbours, MetaOp::Lock { offset: 1.., .. }) => {
+                (Fault::RejectsNeighbours, SessionOp::Lock { offset: 1.., .. }) => {
                     return rejected(ErrorClass::Busy, "the file is locked");
                 }
-                (Fault::DeniesNothing, MetaOp::OpenDenying { path }) => {
-                    MetaOp::open(path, OpenHow::ReadWrite)
+                (Fault::DeniesNothing, SessionOp::OpenDenying { path }) => {
+                    MetaOp::open(path, OpenHow::ReadWrite).into()
                 }
                 (_, op) => op,
             };

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use sharebench_engine::Clock;
 use sharebench_engine::simulated::{Device, SimulatedTarget};
-use sharebench_model::{ErrorClass, MetaOp, MetaReply, OpenHow, RateBase, RunOutcome, StepError, Verdict};
+use sharebench_model::{
+    ErrorClass, MetaOp, MetaReply, OpenHow, RateBase, RunOutcome, SessionOp, StepError, Verdict,
+};
 use sharebench_plan::{MetadataGroup, MetadataTest};
 use sharebench_target::{LocalBoxFuture, MemoryTarget, Session};
 
@@ -100,32 +102,34 @@ struct Interfering {
 }
 
 impl Alteration for Interfering {
-    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: MetaOp) -> LocalBoxFuture<'s, MetaReply> {
+    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         Box::pin(async move {
             let concerns = match self.how {
                 // A job also sends requests for a missing name, to find its directory before the first pass.
                 Interference::Adds | Interference::Grows | Interference::Removes => {
-                    matches!(&op, MetaOp::Stat { path } if path.rsplit('/').next().is_some_and(|name| name.starts_with('b')))
+                    matches!(&op, SessionOp::Basic(MetaOp::Stat { path }) if path.rsplit('/').next().is_some_and(|name| name.starts_with('b')))
                 }
-                Interference::Revoked(_) => matches!(op, MetaOp::Stat { .. }),
-                Interference::Shortens => matches!(op, MetaOp::Close { .. }),
-                Interference::NoLinks => matches!(op, MetaOp::Link { .. }),
-                Interference::InodeQuota(_) => matches!(op, MetaOp::Open { how: OpenHow::CreateNew, .. }),
+                Interference::Revoked(_) => matches!(op, SessionOp::Basic(MetaOp::Stat { .. })),
+                Interference::Shortens => matches!(op, SessionOp::Basic(MetaOp::Close { .. })),
+                Interference::NoLinks => matches!(op, SessionOp::Basic(MetaOp::Link { .. })),
+                Interference::InodeQuota(_) => {
+                    matches!(op, SessionOp::Basic(MetaOp::Open { how: OpenHow::CreateNew, .. }))
+                }
             };
             self.seen += u32::from(concerns);
             let first = concerns && self.seen == 1;
             match (self.how, &op) {
-                (Interference::Adds, MetaOp::Stat { path }) if first => {
+                (Interference::Adds, SessionOp::Basic(MetaOp::Stat { path })) if first => {
                     let foreign = format!("{path}.foreign");
                     let _ = memory.call(MetaOp::open(foreign, OpenHow::CreateNew)).await;
                 }
-                (Interference::Removes, MetaOp::Stat { path }) if first => {
+                (Interference::Removes, SessionOp::Basic(MetaOp::Stat { path })) if first => {
                     let path = path.clone();
                     let reply = memory.call(op).await;
                     let _ = memory.call(MetaOp::Remove { path }).await;
                     return reply;
                 }
-                (Interference::Grows, MetaOp::Stat { path }) if first => {
+                (Interference::Grows, SessionOp::Basic(MetaOp::Stat { path })) if first => {
                     let open = MetaOp::open(path.clone(), OpenHow::ReadWrite);
                     let reply = memory.call(op).await;
                     let (file, _) = memory.call(open).await.result.unwrap().into_opened().unwrap();
@@ -133,11 +137,11 @@ impl Alteration for Interfering {
                     let _ = memory.call(MetaOp::Close { file }).await;
                     return reply;
                 }
-                (Interference::Shortens, MetaOp::Close { file }) => {
+                (Interference::Shortens, SessionOp::Basic(MetaOp::Close { file })) => {
                     let file = *file;
                     let _ = memory.call(MetaOp::SetSize { file, size: 100 }).await;
                 }
-                (Interference::NoLinks, MetaOp::Link { .. }) => {
+                (Interference::NoLinks, SessionOp::Basic(MetaOp::Link { .. })) => {
                     return rejected(ErrorClass::Unsupported, "no links on this volume");
                 }
                 (Interference::InodeQuota(most), _) if concerns && self.seen > most => {

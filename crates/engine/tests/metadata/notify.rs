@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::{
     ChangeKind, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, NameChange, OpError, OpenHow, RateBase,
-    RunOutcome, StepError, Verdict,
+    RunOutcome, SessionOp, StepError, Verdict,
 };
 use sharebench_target::{Capabilities, LocalBoxFuture, MemoryTarget, Session};
 
@@ -68,28 +68,28 @@ struct Faulty {
 
 impl Faulty {
     /// The reply of a faulty server, if it is not that of a correct one.
-    async fn faulty_reply(&mut self, memory: &mut dyn Session, op: &MetaOp) -> Option<MetaReply> {
+    async fn faulty_reply(&mut self, memory: &mut dyn Session, op: &SessionOp) -> Option<MetaReply> {
         match (self.fault, op) {
-            (Fault::Lacks, MetaOp::OpenDirectory { .. }) => {
+            (Fault::Lacks, SessionOp::OpenDirectory { .. }) => {
                 Some(rejected(ErrorClass::Unsupported, "no such request"))
             }
-            (Fault::ReportsNothing, MetaOp::AwaitChange { .. }) => std::future::pending().await,
-            (Fault::WatchesLate, MetaOp::Watch { .. }) if self.lost_waits > 0 => {
+            (Fault::ReportsNothing, SessionOp::AwaitChange { .. }) => std::future::pending().await,
+            (Fault::WatchesLate, SessionOp::Watch { .. }) if self.lost_waits > 0 => {
                 Some(replied(Ok(MetaYield::Done)))
             }
-            (Fault::WatchesLate, MetaOp::AwaitChange { file }) if self.lost_waits > 0 => {
+            (Fault::WatchesLate, SessionOp::AwaitChange { file }) if self.lost_waits > 0 => {
                 self.lost_waits -= 1;
                 if self.lost_waits == 0 {
-                    memory.call(MetaOp::Watch { file: *file }).await.result.unwrap();
+                    memory.call(SessionOp::Watch { file: *file }).await.result.unwrap();
                 }
                 std::future::pending().await
             }
-            (Fault::FailsCreation, MetaOp::Open { path, how: OpenHow::CreateNew, .. })
+            (Fault::FailsCreation, SessionOp::Basic(MetaOp::Open { path, how: OpenHow::CreateNew, .. }))
                 if path.contains(PASSING) =>
             {
                 Some(rejected(ErrorClass::Io, "not created"))
             }
-            (Fault::FailsRemoval, MetaOp::Remove { path })
+            (Fault::FailsRemoval, SessionOp::Basic(MetaOp::Remove { path }))
                 if path.contains(PASSING) && !self.failed.swap(true, Ordering::SeqCst) =>
             {
                 Some(rejected(ErrorClass::Io, "not removed"))
@@ -118,17 +118,17 @@ impl Faulty {
     }
 
     /// Counts directories and reports.
-    fn count(&mut self, op: &MetaOp, result: &Result<MetaYield, OpError>) {
+    fn count(&mut self, op: &SessionOp, result: &Result<MetaYield, OpError>) {
         match (op, result) {
-            (MetaOp::OpenDirectory { .. }, Ok(MetaYield::Opened { file, .. })) => {
+            (SessionOp::OpenDirectory { .. }, Ok(MetaYield::Opened { file, .. })) => {
                 self.directories.push(*file);
                 self.lost_waits = LOST_WAITS;
                 self.open.fetch_add(1, Ordering::SeqCst);
             }
-            (MetaOp::Close { file }, Ok(_)) if self.directories.contains(file) => {
+            (SessionOp::Basic(MetaOp::Close { file }), Ok(_)) if self.directories.contains(file) => {
                 self.open.fetch_sub(1, Ordering::SeqCst);
             }
-            (MetaOp::AwaitChange { .. }, Ok(_)) => {
+            (SessionOp::AwaitChange { .. }, Ok(_)) => {
                 let reports = self.reports.fetch_add(1, Ordering::SeqCst) + 1;
                 if self.fault == Fault::Stopped && reports == REPORTS_UNTIL_STOP {
                     self.stop.stop();
@@ -144,7 +144,7 @@ impl Alteration for Faulty {
         Capabilities { blocking: self.blocking, ..of_memory }
     }
 
-    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: MetaOp) -> LocalBoxFuture<'s, MetaReply> {
+    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         Box::pin(async move {
             if let Some(reply) = self.faulty_reply(memory, &op).await {
                 return reply;

@@ -1,7 +1,9 @@
 //! Tests of work that a server does by itself: what is counted, what is verified after each pass, and what is left.
 
 use sharebench_engine::Clock;
-use sharebench_model::{ErrorClass, MetaOp, MetaReply, MetaYield, RunOutcome, StepResult, Verdict};
+use sharebench_model::{
+    ErrorClass, MetaOp, MetaReply, MetaYield, RunOutcome, SessionOp, StepResult, Verdict,
+};
 use sharebench_target::{LocalBoxFuture, MemoryTarget, Session};
 
 use super::altered::{Alteration, Altered, rejected, replied};
@@ -24,19 +26,19 @@ enum Fault {
 }
 
 impl Alteration for Fault {
-    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: MetaOp) -> LocalBoxFuture<'s, MetaReply> {
+    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         Box::pin(async move {
             match (*self, &op) {
                 (
                     Self::Lacks,
-                    MetaOp::CopyRange { .. } | MetaOp::CloneRange { .. } | MetaOp::PunchHole { .. },
+                    SessionOp::CopyRange { .. } | SessionOp::CloneRange { .. } | SessionOp::PunchHole { .. },
                 )
-                | (Self::Lacks | Self::Whole, MetaOp::ReadSparse { .. }) => {
+                | (Self::Lacks | Self::Whole, SessionOp::ReadSparse { .. }) => {
                     rejected(ErrorClass::Unsupported, "no such request")
                 }
-                (Self::Stalls, MetaOp::CopyRange { .. }) => replied(Ok(MetaYield::Bytes(0))),
-                (Self::Ignores, MetaOp::PunchHole { .. }) => replied(Ok(MetaYield::Done)),
-                (Self::Forgets, MetaOp::CopyRange { to, offset, bytes, .. }) => {
+                (Self::Stalls, SessionOp::CopyRange { .. }) => replied(Ok(MetaYield::Bytes(0))),
+                (Self::Ignores, SessionOp::PunchHole { .. }) => replied(Ok(MetaYield::Done)),
+                (Self::Forgets, SessionOp::CopyRange { to, offset, bytes, .. }) => {
                     let size = offset + bytes;
                     let bytes = *bytes;
                     let extended = memory.call(MetaOp::SetSize { file: *to, size }).await;

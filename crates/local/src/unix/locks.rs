@@ -3,35 +3,33 @@
 //! The traditional locks of POSIX belong to the process, so that the jobs of one process could not exclude each other. On a
 //! mounted path the kernel's client passes both kinds to the server.
 
-use std::os::fd::RawFd;
+use sharebench_model::{FileRef, MetaYield};
+use sharebench_target::{CallResult, Locks};
 
-use sharebench_model::{MetaYield, OpError};
-
+use super::session_core::CountedCalls;
 use super::sys::{self, ByteRange, RangeLock};
 
-/// Locks a range exclusively. With `wait` the calling thread waits in the kernel until the range is free.
-pub(crate) fn lock(
-    fd: RawFd,
-    range: ByteRange,
-    wait: bool,
-    requests: &mut u32,
-) -> Result<MetaYield, OpError> {
-    loop {
-        *requests += 1;
-        match sys::lock_range(fd, range, RangeLock::Exclusive { wait }) {
-            Ok(()) => return Ok(MetaYield::Done),
-            // A signal ended the wait.
-            Err(errno) if wait && errno.0 == libc::EINTR => {}
-            Err(errno) => {
-                return Err(errno.at(if wait { "fcntl F_OFD_SETLKW" } else { "fcntl F_OFD_SETLK" }));
+impl Locks for CountedCalls<'_> {
+    /// Locks a range exclusively. With `wait` the calling thread waits in the kernel until the range is free.
+    async fn lock(&mut self, file: FileRef, offset: u64, bytes: u64, wait: bool) -> CallResult {
+        let fd = self.core.fd(file)?;
+        loop {
+            self.requests += 1;
+            match sys::lock_range(fd, ByteRange { offset, bytes }, RangeLock::Exclusive { wait }) {
+                Ok(()) => return Ok(MetaYield::Done),
+                // A signal ended the wait.
+                Err(errno) if wait && errno.0 == libc::EINTR => {}
+                Err(errno) => {
+                    return Err(errno.at(if wait { "fcntl F_OFD_SETLKW" } else { "fcntl F_OFD_SETLK" }));
+                }
             }
         }
     }
-}
 
-/// Releases a range.
-pub(crate) fn unlock(fd: RawFd, range: ByteRange, requests: &mut u32) -> Result<MetaYield, OpError> {
-    *requests += 1;
-    sys::lock_range(fd, range, RangeLock::Unlocked).map_err(|errno| errno.at("fcntl F_OFD_SETLK"))?;
-    Ok(MetaYield::Done)
+    async fn unlock(&mut self, file: FileRef, offset: u64, bytes: u64) -> CallResult {
+        let fd = self.core.fd(file)?;
+        self.requests += 1;
+        let unlocked = sys::lock_range(fd, ByteRange { offset, bytes }, RangeLock::Unlocked);
+        unlocked.map(|()| MetaYield::Done).map_err(|errno| errno.at("fcntl F_OFD_SETLK"))
+    }
 }

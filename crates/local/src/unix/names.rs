@@ -128,12 +128,12 @@ impl Names<'_> {
     pub fn list_page(
         &mut self,
         kept: &mut Option<OpenListing>,
-        path: String,
+        path: &str,
         restart: bool,
     ) -> Result<MetaYield, OpError> {
         let mut listing = match kept.take() {
             Some(listing) if !restart && listing.path == path => listing,
-            _ => OpenListing::begin(self.directories, path, self.requests)?,
+            _ => OpenListing::begin(self.directories, path.to_owned(), self.requests)?,
         };
         let page = listing.page(self.requests)?;
         if page.end {

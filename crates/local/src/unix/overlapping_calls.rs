@@ -66,26 +66,28 @@ impl OverlappingCall {
                 sys::ftruncate(fd, size).map_err(|errno| errno.at("ftruncate"))?;
                 MetaYield::Done
             }
-            Self::Names(op) => on_names(&mut Names { directories, requests }, op)?,
+            Self::Names(op) => on_names(&mut Names { directories, requests }, &op)?,
         };
         Ok(CallOutcome::Other(done))
     }
 }
 
-fn on_names(names: &mut Names<'_>, op: MetaOp) -> Result<MetaYield, OpError> {
+/// An operation that has paths only.
+pub(crate) fn on_names(names: &mut Names<'_>, op: &MetaOp) -> Result<MetaYield, OpError> {
     match op {
-        MetaOp::Stat { path } => names.stat(&path),
-        MetaOp::Remove { path } => names.remove(&path),
-        MetaOp::MakeDir { path } => names.make_dir(&path),
-        MetaOp::RemoveDir { path } => names.remove_dir(&path),
-        MetaOp::Rename { from, to } => names.rename(&from, &to),
-        MetaOp::Link { from, to } => names.link(&from, &to),
-        MetaOp::SetModified { path, seconds } => names.set_modified(&path, seconds),
+        MetaOp::Stat { path } => names.stat(path),
+        MetaOp::Remove { path } => names.remove(path),
+        MetaOp::MakeDir { path } => names.make_dir(path),
+        MetaOp::RemoveDir { path } => names.remove_dir(path),
+        MetaOp::Rename { from, to } => names.rename(from, to),
+        MetaOp::Link { from, to } => names.link(from, to),
+        MetaOp::SetModified { path, seconds } => names.set_modified(path, *seconds),
         _ => Err(OpError::cannot_overlap()),
     }
 }
 
-fn open(
+/// Opens a file with the flags of its policy.
+pub(crate) fn open(
     directories: &Directories,
     path: &str,
     how: OpenHow,

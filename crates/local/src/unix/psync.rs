@@ -1,9 +1,8 @@
 //! A session of one slot: each operation is one blocking system call inside `submit`.
 
-use std::future::ready;
 use std::task::{Context, Poll};
 
-use sharebench_model::{DataOp, MetaOp, MetaReply, OpError, Reply, Slot, TargetFacts, WireCount};
+use sharebench_model::{DataOp, MetaReply, OpError, Reply, SessionOp, Slot, TargetFacts, WireCount};
 use sharebench_target::{Extensions, LocalBoxFuture, Readings, Session, whole_transfer};
 
 use super::session_core::{SessionCore, copy_mapped};
@@ -70,9 +69,8 @@ impl Session for PsyncSession {
         Poll::Ready(())
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
-        let reply = self.core.call(op);
-        Box::pin(ready(reply))
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
+        Box::pin(self.core.call(op))
     }
 
     fn wire(&self) -> WireCount {

@@ -4,19 +4,21 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use sharebench_client_core::OpenFileTable;
 use sharebench_model::{
-    DataOp, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpStep, Stability, TargetFacts,
+    DataOp, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpStep, SessionOp, Stability,
+    TargetFacts,
+};
+use sharebench_target::{
+    CacheRights, CallResult, ClientCache, Lacks, Operations, Semaphores, Watch, perform,
 };
 
 use super::cache;
 use super::counter::Counter;
 use super::directories::Directories;
-use super::locks;
 use super::mapping::Mapping;
 use super::names::{Names, OpenListing};
-use super::overlapping_calls::{CallOutcome, OverlappingCall};
+use super::overlapping_calls::{CallOutcome, OverlappingCall, on_names, open};
 use super::policy::Policies;
-use super::ranges;
-use super::sys::{self, ByteRange};
+use super::sys;
 use crate::data_op::{too_long, unaligned};
 use crate::error_code::ErrorCode;
 
@@ -46,65 +48,33 @@ pub(crate) struct SessionCore {
 }
 
 impl SessionCore {
-    pub fn call(&mut self, op: MetaOp) -> MetaReply {
-        let mut requests = 0;
-        let result = self.perform(op, &mut requests);
+    pub async fn call(&mut self, op: SessionOp) -> MetaReply {
+        let mut counted = CountedCalls { core: self, requests: 0 };
+        let result = perform(&mut counted, &op).await;
+        let requests = counted.requests;
         self.requests += u64::from(requests);
         MetaReply { result, requests }
     }
 
-    fn perform(&mut self, op: MetaOp, requests: &mut u32) -> Result<MetaYield, OpError> {
+    fn perform_basic(&mut self, op: &MetaOp, requests: &mut u32) -> Result<MetaYield, OpError> {
         let directories = &self.directories;
         match op {
-            MetaOp::Open { .. }
-            | MetaOp::Close { .. }
-            | MetaOp::SetSize { .. }
-            | MetaOp::Stat { .. }
-            | MetaOp::Remove { .. }
-            | MetaOp::MakeDir { .. }
-            | MetaOp::RemoveDir { .. }
-            | MetaOp::Rename { .. }
-            | MetaOp::Link { .. }
-            | MetaOp::SetModified { .. } => {
-                let call = self.prepared(op, requests)?;
+            MetaOp::Open { path, how, policy } => {
+                let flags = self.policies.flags(*policy).map_err(|refusal| refusal.at_open())?;
+                let outcome = open(directories, path, *how, flags, requests)?;
+                self.completed(outcome)
+            }
+            MetaOp::Close { .. } | MetaOp::SetSize { .. } => {
+                let call = self.prepared(op.clone(), requests)?;
                 let outcome = call.perform(&self.directories, requests)?;
                 self.completed(outcome)
             }
-            MetaOp::DropCache { file } => self.drop_cache(file, requests),
-            MetaOp::Residency { file } => {
-                let fd = self.fd(file)?;
-                cache::residency(fd, self.overlay, requests).map(MetaYield::Residency)
-            }
-            MetaOp::Map { file, bytes } => self.map(file, bytes, requests),
-            MetaOp::List { path } => Names { directories, requests }.list(&path),
+            MetaOp::List { path } => Names { directories, requests }.list(path),
             MetaOp::ListPage { path, restart } => {
-                Names { directories, requests }.list_page(&mut self.listing, path, restart)
+                Names { directories, requests }.list_page(&mut self.listing, path, *restart)
             }
             MetaOp::Space => Names { directories, requests }.space(),
-            MetaOp::CopyRange { .. }
-            | MetaOp::CloneRange { .. }
-            | MetaOp::PunchHole { .. }
-            | MetaOp::ReadSparse { .. } => ranges::perform(&self.files, &op, requests),
-            MetaOp::Lock { file, offset, bytes, wait } => {
-                locks::lock(self.fd(file)?, ByteRange { offset, bytes }, wait, requests)
-            }
-            MetaOp::Unlock { file, offset, bytes } => {
-                locks::unlock(self.fd(file)?, ByteRange { offset, bytes }, requests)
-            }
-            MetaOp::OpenDenying { .. } => Err(OpError::no_share_modes("POSIX")),
-            MetaOp::OpenSemaphore { .. }
-            | MetaOp::WaitSemaphore
-            | MetaOp::SignalSemaphore
-            | MetaOp::CloseSemaphore => Err(OpError::no_semaphores("a local or mounted path")),
-            MetaOp::OpenLeased { .. }
-            | MetaOp::OpenDelegated { .. }
-            | MetaOp::AwaitRecall { .. }
-            | MetaOp::GiveBack { .. } => Err(OpError::no_rights(
-                "a local or mounted path has no lease that a program requests by an open",
-            )),
-            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
-                Err(OpError::no_notifications("this client on local and mounted paths"))
-            }
+            named => on_names(&mut Names { directories, requests }, named),
         }
     }
 
@@ -182,6 +152,47 @@ impl SessionCore {
             (ErrorCode(libc::EINVAL), true) => unaligned(errno, call, "direct", self.policies.unit),
             _ => errno.at(call),
         }
+    }
+}
+
+/// The operations of a session, and the system calls that they take.
+pub(super) struct CountedCalls<'a> {
+    pub core: &'a mut SessionCore,
+    pub requests: u32,
+}
+
+impl Operations for CountedCalls<'_> {
+    fn lacks(&self) -> Lacks {
+        Lacks {
+            share_modes: "POSIX",
+            ranges: "a read of this system",
+            rights: "a local or mounted path has no lease that a program requests by an open",
+            notifications: "this client on local and mounted paths",
+            ..Lacks::of("a local or mounted path")
+        }
+    }
+
+    async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
+        self.core.perform_basic(op, &mut self.requests)
+    }
+}
+
+impl CacheRights for CountedCalls<'_> {}
+impl Watch for CountedCalls<'_> {}
+impl Semaphores for CountedCalls<'_> {}
+
+impl ClientCache for CountedCalls<'_> {
+    async fn drop_client_cache(&mut self, file: FileRef) -> CallResult {
+        self.core.drop_cache(file, &mut self.requests)
+    }
+
+    async fn residency(&mut self, file: FileRef) -> CallResult {
+        let fd = self.core.fd(file)?;
+        cache::residency(fd, self.core.overlay, &mut self.requests).map(MetaYield::Residency)
+    }
+
+    async fn map_file(&mut self, file: FileRef, bytes: u64) -> CallResult {
+        self.core.map(file, bytes, &mut self.requests)
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use io_uring::{IoUring, opcode, squeue, types};
 use sharebench_model::{
-    CpuTime, DataOp, ErrorClass, Fact, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, Stability,
+    CpuTime, DataOp, ErrorClass, Fact, MetaOp, MetaReply, OpError, OpStep, Reply, SessionOp, Slot, Stability,
     TargetFacts, WireCount,
 };
 use sharebench_target::{
@@ -351,16 +351,14 @@ impl Session for UringSession {
         if replies.len() > before { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
         // A file that is closed under a queued operation could pass its descriptor number to another file.
-        let reply = if self.in_flight() > 0 {
+        if self.in_flight() > 0 {
             let detail = format!("{} operations in flight", self.in_flight());
             let busy = OpError::new(ErrorClass::Busy, OpStep::Submit, detail);
-            MetaReply { result: Err(busy), requests: 0 }
-        } else {
-            self.core.call(op)
-        };
-        Box::pin(ready(reply))
+            return Box::pin(ready(MetaReply { result: Err(busy), requests: 0 }));
+        }
+        Box::pin(self.core.call(op))
     }
 
     fn wire(&self) -> WireCount {

@@ -1,5 +1,6 @@
 //! The session: overlapped operations on open files, and a completion port.
 
+use std::future::ready;
 use std::mem::ManuallyDrop;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle, RawHandle};
 use std::path::PathBuf;
@@ -10,9 +11,12 @@ use std::time::{Duration, Instant};
 use sharebench_client_core::OpenFileTable;
 use sharebench_model::{
     DataOp, ErrorClass, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpStep, OpenHow, Reply,
-    Slot, Stability, TargetFacts, WireCount,
+    SessionOp, Slot, Stability, TargetFacts, WireCount,
 };
-use sharebench_target::{Extensions, LocalBoxFuture, Readings, Session, whole_transfer};
+use sharebench_target::{
+    CacheRights, CallResult, ClientCache, Extensions, Lacks, LocalBoxFuture, Locks, Operations, Readings,
+    Semaphores, ServerSide, Session, Watch, perform_counted, whole_transfer,
+};
 use windows_sys::Win32::Foundation::{
     ERROR_HANDLE_EOF, ERROR_INVALID_PARAMETER, GENERIC_READ, GENERIC_WRITE, INVALID_HANDLE_VALUE,
 };
@@ -114,55 +118,25 @@ impl OverlappedSession {
         })
     }
 
-    fn perform(&mut self, op: MetaOp, requests: &mut u32) -> Result<MetaYield, OpError> {
-        *requests += 1;
+    fn on_names(&mut self, op: &MetaOp, requests: &mut u32) -> Result<MetaYield, OpError> {
         match op {
-            MetaOp::Open { path, how, policy } => self.open(&path, how, policy, requests),
+            MetaOp::Open { path, how, policy } => self.open(path, *how, *policy, requests),
             MetaOp::Close { file } => {
-                drop(self.files.close(file)?);
+                drop(self.files.close(*file)?);
                 Ok(MetaYield::Done)
             }
-            MetaOp::SetSize { file, size } => self.set_size(file, size),
-            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => {
-                let detail = "Windows neither drops nor shows what it caches of a file";
-                Err(OpError::new(ErrorClass::Unsupported, OpStep::ClientCache, detail))
-            }
-            MetaOp::Map { .. } => {
-                let detail = "files of Windows are not mapped into memory";
-                Err(OpError::new(ErrorClass::Unsupported, OpStep::Submit, detail))
-            }
-            MetaOp::Stat { path } => names::stat(&self.root, &path),
-            MetaOp::List { path } => names::list(&self.root, &path, requests),
+            MetaOp::SetSize { file, size } => self.set_size(*file, *size),
+            MetaOp::Stat { path } => names::stat(&self.root, path),
+            MetaOp::List { path } => names::list(&self.root, path, requests),
             MetaOp::ListPage { path, restart } => {
-                names::list_page(&self.root, &mut self.listing, path, restart)
+                names::list_page(&self.root, &mut self.listing, path.clone(), *restart)
             }
-            MetaOp::Remove { path } => names::remove(&self.root, &path),
-            MetaOp::MakeDir { path } => names::make_dir(&self.root, &path),
-            MetaOp::RemoveDir { path } => names::remove_dir(&self.root, &path),
-            MetaOp::Rename { from, to } => names::rename(&self.root, &from, &to),
-            MetaOp::Link { from, to } => names::link(&self.root, &from, &to),
-            MetaOp::CopyRange { .. }
-            | MetaOp::CloneRange { .. }
-            | MetaOp::PunchHole { .. }
-            | MetaOp::ReadSparse { .. } => Err(OpError::no_ranges("this client", &op)),
-            MetaOp::Lock { .. } | MetaOp::Unlock { .. } => {
-                Err(OpError::no_locks("this client requests no locks of Windows paths"))
-            }
-            MetaOp::OpenDenying { .. } => Err(OpError::no_share_modes("this client")),
-            MetaOp::OpenSemaphore { .. }
-            | MetaOp::WaitSemaphore
-            | MetaOp::SignalSemaphore
-            | MetaOp::CloseSemaphore => Err(OpError::no_semaphores("a path of Windows")),
-            MetaOp::OpenLeased { .. }
-            | MetaOp::OpenDelegated { .. }
-            | MetaOp::AwaitRecall { .. }
-            | MetaOp::GiveBack { .. } => {
-                Err(OpError::no_rights("this client on paths of Windows requests no leases"))
-            }
-            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
-                Err(OpError::no_notifications("this client on paths of Windows"))
-            }
-            MetaOp::SetModified { path, seconds } => names::set_modified(&self.root, &path, seconds),
+            MetaOp::Remove { path } => names::remove(&self.root, path),
+            MetaOp::MakeDir { path } => names::make_dir(&self.root, path),
+            MetaOp::RemoveDir { path } => names::remove_dir(&self.root, path),
+            MetaOp::Rename { from, to } => names::rename(&self.root, from, to),
+            MetaOp::Link { from, to } => names::link(&self.root, from, to),
+            MetaOp::SetModified { path, seconds } => names::set_modified(&self.root, path, *seconds),
             MetaOp::Space => {
                 space(&self.root).map(MetaYield::Space).map_err(|code| code.at("GetDiskFreeSpaceExW"))
             }
@@ -380,6 +354,34 @@ fn failure(code: ErrorCode, flight: &Flight, unit: u32) -> OpError {
     }
 }
 
+impl Operations for OverlappedSession {
+    fn lacks(&self) -> Lacks {
+        Lacks {
+            locks: "this client requests no locks of Windows paths",
+            rights: "this client on paths of Windows requests no leases",
+            notifications: "this client on paths of Windows",
+            semaphores: "a path of Windows",
+            client_cache: "Windows neither drops nor shows what it caches of a file",
+            mapping: "files of Windows are not mapped into memory",
+            ..Lacks::of("this client")
+        }
+    }
+
+    async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
+        let mut requests = 1;
+        let result = self.on_names(op, &mut requests);
+        self.requests += u64::from(requests);
+        result
+    }
+}
+
+impl Locks for OverlappedSession {}
+impl CacheRights for OverlappedSession {}
+impl Watch for OverlappedSession {}
+impl ServerSide for OverlappedSession {}
+impl Semaphores for OverlappedSession {}
+impl ClientCache for OverlappedSession {}
+
 impl Session for OverlappedSession {
     fn facts(&self) -> TargetFacts {
         self.facts.clone()
@@ -418,18 +420,14 @@ impl Session for OverlappedSession {
         Poll::Ready(())
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
         // A file that is closed under an operation would take its handle away.
-        let reply = if self.flying > 0 {
+        if self.flying > 0 {
             let detail = format!("{} operations in flight", self.flying);
-            MetaReply { result: Err(OpError::new(ErrorClass::Busy, OpStep::Submit, detail)), requests: 0 }
-        } else {
-            let mut requests = 0;
-            let result = self.perform(op, &mut requests);
-            self.requests += u64::from(requests);
-            MetaReply { result, requests }
-        };
-        Box::pin(async move { reply })
+            let busy = OpError::new(ErrorClass::Busy, OpStep::Submit, detail);
+            return Box::pin(ready(MetaReply { result: Err(busy), requests: 0 }));
+        }
+        Box::pin(perform_counted(self, op))
     }
 
     fn wire(&self) -> WireCount {

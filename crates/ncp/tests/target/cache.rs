@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sharebench_model::{
     CachePolicy, DataOp, ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Reply,
-    Slot, Stability,
+    SessionOp, Slot, Stability,
 };
 use sharebench_ncp::target::NcpTarget;
 use sharebench_server::{
@@ -191,7 +191,7 @@ async fn connections_of_a_session_share_the_cache_of_a_file() {
     }
     let wire = session.wire().since(before);
     assert_eq!((wire.requests, wire.payload_sent), (2, 8192));
-    call(&mut *session, MetaOp::DropCache { file }).await.unwrap();
+    call(&mut *session, SessionOp::DropCache { file }).await.unwrap();
     let before = session.wire();
     for round in 0..4 {
         let ops: Vec<_> = (0..4).map(|slot| read((round * 4 + slot) * 512)).collect();
@@ -227,7 +227,7 @@ async fn large_write_of_one_connection_invalidates_what_another_has_cached() {
     session.buffer(Slot(1)).fill(4);
     let replies = replies_for(&mut *session, &[small, large]).await;
     assert!(replies.iter().all(|reply| reply.result.is_ok()));
-    call(&mut *session, MetaOp::DropCache { file }).await.unwrap();
+    call(&mut *session, SessionOp::DropCache { file }).await.unwrap();
     let whole = DataOp::Read { file, offset: 0, len: 200 };
     assert_eq!(reply_for(&mut *session, Slot(0), whole).await.result, Ok(200));
     let data = &session.buffer(Slot(0))[..200];
@@ -314,7 +314,7 @@ async fn concurrent_connections_keep_the_contents_of_a_file() {
                 }
             }
         }
-        call(&mut *session, MetaOp::DropCache { file }).await.unwrap();
+        call(&mut *session, SessionOp::DropCache { file }).await.unwrap();
         session.close().await;
         let mut plain = connect(&self::target(&server, "")).await;
         let MetaYield::Opened { file, .. } =

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use sharebench_model::{DataOp, FileRef, MetaOp, MetaYield, OpenHow, Slot, Stability};
+use sharebench_model::{DataOp, FileRef, MetaOp, MetaYield, OpenHow, SessionOp, Slot, Stability};
 use sharebench_server::{ROOT, Volume};
 use sharebench_target::{Session, SessionSpec, Target, call, reply_for};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -188,7 +188,7 @@ async fn cache(session: &mut dyn Session) {
         let _ = call(session, MetaOp::Close { file }).await;
     }
     if let Ok(MetaYield::OpenedToCache { file, .. }) =
-        call(session, MetaOp::OpenLeased { path: path.clone() }).await
+        call(session, SessionOp::OpenLeased { path: path.clone() }).await
     {
         let _ = call(session, MetaOp::Stat { path }).await;
         let _ = call(session, MetaOp::Close { file }).await;

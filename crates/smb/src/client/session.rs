@@ -1,6 +1,5 @@
 //! A directory of a share over the connections of one session, as the engine drives it.
 
-use std::future::Future;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::task::Context;
@@ -10,8 +9,8 @@ use sharebench_client_core::{
     Caller, Connection, OpenFileTable, Protocol, ReplyQueues, TransferLimit, TransferLimits,
 };
 use sharebench_model::{
-    DataOp, Fact, FileRef, MetaOp, MetaYield, NO_CLIENT_CACHE, OpError, PolicyCount, Reply, Slot,
-    TargetFacts, TcpReading, WireCount,
+    DataOp, Fact, FileRef, NO_CLIENT_CACHE, OpError, PolicyCount, Reply, Slot, TargetFacts, TcpReading,
+    WireCount,
 };
 use sharebench_relay::Far;
 use tokio::net::TcpStream;
@@ -289,10 +288,6 @@ impl Protocol for SmbSession {
 
     fn begin(&mut self) {
         self.requests_before = self.wire().requests;
-    }
-
-    fn perform(&mut self, op: &MetaOp) -> impl Future<Output = Result<MetaYield, OpError>> {
-        self.perform_operation(op)
     }
 
     /// The only operation counts all requests of the session, such as acknowledgments.

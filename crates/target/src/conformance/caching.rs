@@ -1,6 +1,6 @@
 //! The step of rights to cache: a session that opens a file with one gives it back when another one opens the file.
 
-use sharebench_model::{CacheRight, MetaOp, MetaYield, OpenHow};
+use sharebench_model::{CacheRight, MetaOp, MetaYield, OpenHow, SessionOp};
 
 use super::ground::Ground;
 
@@ -12,8 +12,8 @@ pub(super) async fn caching(ground: &Ground<'_>) -> Result<(), String> {
     let content = vec![7; ground.align(7) as usize];
     holder.put(&path, &content).await?;
     for (op, least) in [
-        (MetaOp::OpenLeased { path: path.clone() }, CacheRight::Writes),
-        (MetaOp::OpenDelegated { path: path.clone() }, CacheRight::Reads),
+        (SessionOp::OpenLeased { path: path.clone() }, CacheRight::Writes),
+        (SessionOp::OpenDelegated { path: path.clone() }, CacheRight::Reads),
     ] {
         let (file, right) = match holder.call(op.clone()).await {
             Ok(MetaYield::OpenedToCache { file, right }) => (file, right),
@@ -27,8 +27,8 @@ pub(super) async fn caching(ground: &Ground<'_>) -> Result<(), String> {
             let mut other = ground.connect(1).await?;
             let opening = MetaOp::open(path.clone(), OpenHow::ReadWrite);
             let given_back = async {
-                holder.call(MetaOp::AwaitRecall { file }).await?;
-                holder.call(MetaOp::GiveBack { file }).await
+                holder.call(SessionOp::AwaitRecall { file }).await?;
+                holder.call(SessionOp::GiveBack { file }).await
             };
             let (opened, returned) = tokio::join!(other.call(opening), given_back);
             let (opened, _) = opened
@@ -42,7 +42,7 @@ pub(super) async fn caching(ground: &Ground<'_>) -> Result<(), String> {
             ground.finish(other).await?;
         }
         holder.done(MetaOp::Close { file }).await?;
-        if holder.call(MetaOp::AwaitRecall { file }).await.is_ok() {
+        if holder.call(SessionOp::AwaitRecall { file }).await.is_ok() {
             return Err(format!("{op:?}: a closed file has a right"));
         }
     }

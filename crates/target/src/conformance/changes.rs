@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use sharebench_model::{ChangeKind, FileRef, MetaOp, MetaYield, NameChange};
+use sharebench_model::{ChangeKind, FileRef, MetaOp, MetaYield, NameChange, SessionOp};
 
 use super::ground::Ground;
 use super::probe::Probe;
@@ -23,12 +23,12 @@ async fn prime(
     other: &mut Probe,
     ground: &Ground<'_>,
 ) -> Result<(), String> {
-    watcher.done(MetaOp::Watch { file }).await?;
+    watcher.done(SessionOp::Watch { file }).await?;
     for number in 0.. {
         let path = ground.path(&format!("{PRIMED}{number}"));
         other.put(&path, &[]).await?;
         other.done(MetaOp::Remove { path }).await?;
-        let report = tokio::time::timeout(PRIMING, watcher.call(MetaOp::AwaitChange { file })).await;
+        let report = tokio::time::timeout(PRIMING, watcher.call(SessionOp::AwaitChange { file })).await;
         match report.map(|report| report.and_then(MetaYield::into_changes)) {
             Ok(Ok(changes)) if changes.iter().all(|change| change.name.starts_with(PRIMED)) => break,
             Ok(found) => return Err(format!("{found:?} instead of a change of priming")),
@@ -40,8 +40,8 @@ async fn prime(
     other.put(&path, &[]).await?;
     other.done(MetaOp::Remove { path }).await?;
     loop {
-        watcher.done(MetaOp::Watch { file }).await?;
-        let changes = watcher.call(MetaOp::AwaitChange { file }).await.and_then(MetaYield::into_changes);
+        watcher.done(SessionOp::Watch { file }).await?;
+        let changes = watcher.call(SessionOp::AwaitChange { file }).await.and_then(MetaYield::into_changes);
         let changes = changes.map_err(|error| format!("the report of priming: {error}"))?;
         let last = NameChange { name: format!("{PRIMED}last"), kind: ChangeKind::Removed };
         if changes.is_empty() || changes.contains(&last) {
@@ -57,7 +57,7 @@ async fn expect_change(
     name: &str,
     kind: ChangeKind,
 ) -> Result<(), String> {
-    let changes = watcher.call(MetaOp::AwaitChange { file }).await.and_then(MetaYield::into_changes);
+    let changes = watcher.call(SessionOp::AwaitChange { file }).await.and_then(MetaYield::into_changes);
     let changes = changes.map_err(|error| format!("the report of '{name}': {error}"))?;
     let expected = NameChange { name: name.to_owned(), kind };
     if changes.is_empty() || changes.contains(&expected) {
@@ -68,7 +68,7 @@ async fn expect_change(
 
 /// Abandons the wait for a report that does not come.
 async fn expect_silence(watcher: &mut Probe, file: FileRef) -> Result<(), String> {
-    let mut report = pin!(watcher.call(MetaOp::AwaitChange { file }));
+    let mut report = pin!(watcher.call(SessionOp::AwaitChange { file }));
     match poll_fn(|cx| Poll::Ready(report.as_mut().poll(cx))).await {
         Poll::Pending => Ok(()),
         Poll::Ready(found) => Err(format!("a report without a change: {found:?}")),
@@ -79,7 +79,7 @@ async fn expect_silence(watcher: &mut Probe, file: FileRef) -> Result<(), String
 /// things meanwhile; a closed directory reports nothing.
 pub(super) async fn notifications(ground: &Ground<'_>) -> Result<(), String> {
     let mut watcher = ground.enter().await?;
-    let directory = MetaOp::OpenDirectory { path: ground.path("") };
+    let directory = SessionOp::OpenDirectory { path: ground.path("") };
     let file = match watcher.call(directory.clone()).await {
         Ok(MetaYield::Opened { file, .. }) => file,
         Err(error) if error.class.ends_connection() => return Err(format!("{directory:?}: {error}")),
@@ -89,20 +89,20 @@ pub(super) async fn notifications(ground: &Ground<'_>) -> Result<(), String> {
     let mut other = ground.connect(1).await?;
     prime(&mut watcher, file, &mut other, ground).await?;
     let path = ground.path("changed");
-    watcher.done(MetaOp::Watch { file }).await?;
+    watcher.done(SessionOp::Watch { file }).await?;
     expect_silence(&mut watcher, file).await?;
     watcher.stat(&ground.path("")).await?;
     let created = other.create(&path).await?;
     expect_change(&mut watcher, file, "changed", ChangeKind::Added).await?;
     other.done(MetaOp::Close { file: created }).await?;
-    watcher.done(MetaOp::Watch { file }).await?;
+    watcher.done(SessionOp::Watch { file }).await?;
     other.done(MetaOp::Remove { path }).await?;
     expect_change(&mut watcher, file, "changed", ChangeKind::Removed).await?;
-    if watcher.call(MetaOp::AwaitChange { file }).await.is_ok() {
+    if watcher.call(SessionOp::AwaitChange { file }).await.is_ok() {
         return Err("a report that nobody has requested".to_owned());
     }
     // The request is pending, and closing cancels it.
-    watcher.done(MetaOp::Watch { file }).await?;
+    watcher.done(SessionOp::Watch { file }).await?;
     watcher.done(MetaOp::Close { file }).await?;
     watcher.stat(&ground.path("")).await?;
     ground.finish(other).await?;

@@ -1,6 +1,6 @@
 //! The step of locks of byte ranges, and of opens that deny a file to others.
 
-use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, OpenHow};
+use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, OpenHow, SessionOp};
 
 use super::ground::Ground;
 use super::probe::Probe;
@@ -16,7 +16,7 @@ struct Span {
 /// that none of both is a rejection, which is no finding.
 async fn locked(probe: &mut Probe, file: FileRef, range: Span) -> Result<Option<bool>, String> {
     let Span { offset, bytes } = range;
-    let lock = MetaOp::Lock { file, offset, bytes, wait: false };
+    let lock = SessionOp::Lock { file, offset, bytes, wait: false };
     match probe.call(lock).await {
         Ok(MetaYield::Done) => Ok(Some(true)),
         Ok(other) => Err(format!("a lock: {other:?}")),
@@ -40,7 +40,7 @@ async fn expect_locked(
 }
 
 async fn unlock(probe: &mut Probe, file: FileRef, Span { offset, bytes }: Span) -> Result<(), String> {
-    probe.done(MetaOp::Unlock { file, offset, bytes }).await
+    probe.done(SessionOp::Unlock { file, offset, bytes }).await
 }
 
 /// A lock excludes the same range and no other, until it is released or its file is closed; a lock that waits for nothing
@@ -67,7 +67,7 @@ pub(super) async fn locks(ground: &Ground<'_>) -> Result<(), String> {
     }
     unlock(&mut one, file, range).await?;
     let Span { offset, bytes } = range;
-    other.done(MetaOp::Lock { file: others, offset, bytes, wait: true }).await?;
+    other.done(SessionOp::Lock { file: others, offset, bytes, wait: true }).await?;
     expect_locked(&mut one, file, range, false, "a range after its hand-over").await?;
     unlock(&mut other, others, range).await?;
     expect_locked(&mut one, file, range, true, "a released range").await?;
@@ -83,7 +83,7 @@ pub(super) async fn share_modes(ground: &Ground<'_>) -> Result<(), String> {
     let mut one = ground.enter().await?;
     let path = ground.path("denied");
     let created = one.create(&path).await?;
-    let deny = MetaOp::OpenDenying { path: path.clone() };
+    let deny = SessionOp::OpenDenying { path: path.clone() };
     match one.call(deny.clone()).await {
         Err(error) if error.class == ErrorClass::Busy => {}
         Err(error) if error.class.ends_connection() => return Err(format!("{deny:?}: {error}")),
@@ -111,7 +111,7 @@ pub(super) async fn share_modes(ground: &Ground<'_>) -> Result<(), String> {
 /// Where a target has semaphores, the only unit of a new one has one owner at a time, and a closed one has none.
 pub(super) async fn semaphores(ground: &Ground<'_>) -> Result<(), String> {
     let mut first = ground.enter().await?;
-    let open = MetaOp::OpenSemaphore { name: ground.path("semaphore") };
+    let open = SessionOp::OpenSemaphore { name: ground.path("semaphore") };
     match first.call(open.clone()).await {
         Ok(_) => {}
         Err(error) if error.class.ends_connection() => return Err(format!("{open:?}: {error}")),
@@ -119,14 +119,14 @@ pub(super) async fn semaphores(ground: &Ground<'_>) -> Result<(), String> {
     }
     let mut second = ground.connect(1).await?;
     second.done(open).await?;
-    first.done(MetaOp::WaitSemaphore).await?;
-    second.fails(MetaOp::WaitSemaphore, &[ErrorClass::Busy]).await?;
-    first.done(MetaOp::SignalSemaphore).await?;
-    second.done(MetaOp::WaitSemaphore).await?;
-    second.done(MetaOp::SignalSemaphore).await?;
+    first.done(SessionOp::WaitSemaphore).await?;
+    second.fails(SessionOp::WaitSemaphore, &[ErrorClass::Busy]).await?;
+    first.done(SessionOp::SignalSemaphore).await?;
+    second.done(SessionOp::WaitSemaphore).await?;
+    second.done(SessionOp::SignalSemaphore).await?;
     for session in [&mut first, &mut second] {
-        session.done(MetaOp::CloseSemaphore).await?;
-        session.fails(MetaOp::SignalSemaphore, &[ErrorClass::Stale]).await?;
+        session.done(SessionOp::CloseSemaphore).await?;
+        session.fails(SessionOp::SignalSemaphore, &[ErrorClass::Stale]).await?;
     }
     ground.finish(second).await?;
     ground.finish(first).await

@@ -1,6 +1,6 @@
 //! The mapping step: copies from and to a mapped file, side by side with a session that does not map it.
 
-use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpenHow, Slot};
+use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpenHow, SessionOp, Slot};
 
 use super::ground::Ground;
 use super::pattern::{compare, pattern};
@@ -14,7 +14,7 @@ pub(super) async fn mapping(ground: &Ground<'_>) -> Result<(), String> {
     let file = mapped.create(&path).await?;
     mapped.write(file, 0, &pattern(1, 0, unit)).await?;
     mapped.done(MetaOp::SetSize { file, size }).await?;
-    match (ground.target.capabilities().mapping, mapped.call(MetaOp::Map { file, bytes: size }).await) {
+    match (ground.target.capabilities().mapping, mapped.call(SessionOp::Map { file, bytes: size }).await) {
         (true, Ok(MetaYield::Done)) => {}
         (false, Err(error)) if error.class == ErrorClass::Unsupported => return ground.finish(mapped).await,
         (able, other) => return Err(format!("mapping is {able}, the operation says {other:?}")),
@@ -29,7 +29,7 @@ pub(super) async fn mapping(ground: &Ground<'_>) -> Result<(), String> {
     plain.write(theirs, 0, &pattern(3, 0, unit)).await?;
     compare(&pattern(3, 0, unit), &mapped.read(file, 0, unit).await?, "read by the mapping")?;
     // A second mapping replaces the first, a length of 0 ends it, and a flush works throughout.
-    mapped.done(MetaOp::Map { file, bytes: size }).await?;
+    mapped.done(SessionOp::Map { file, bytes: size }).await?;
     mapped.write(file, 0, &pattern(4, 0, unit)).await?;
     mapped.session.submit(Slot(0), DataOp::Flush { file });
     if let [reply] = &mapped.replies().await[..]
@@ -37,7 +37,7 @@ pub(super) async fn mapping(ground: &Ground<'_>) -> Result<(), String> {
     {
         ground.find(format!("flush of a mapped file: {error}"));
     }
-    mapped.done(MetaOp::Map { file, bytes: 0 }).await?;
+    mapped.done(SessionOp::Map { file, bytes: 0 }).await?;
     mapped.mapped = false;
     compare(&pattern(4, 0, unit), &mapped.read(file, 0, unit).await?, "after the mapping")?;
     mapped.done(MetaOp::Close { file }).await?;

@@ -1,12 +1,13 @@
 //! A session under test: the suite counts every operation and compares with the session's own counts.
 
+use std::fmt::Debug;
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
 use std::time::SystemTime;
 
 use sharebench_model::{
-    DataOp, Entry, ErrorClass, FileRef, ListedPage, MetaOp, MetaYield, OpError, OpenHow, Reply, Slot,
-    Stability, Stat, WireCount,
+    DataOp, Entry, ErrorClass, FileRef, ListedPage, MetaOp, MetaYield, OpError, OpenHow, Reply, SessionOp,
+    Slot, Stability, Stat, WireCount,
 };
 
 use crate::session::Session;
@@ -45,14 +46,14 @@ impl Probe {
         self.counted.requests += u64::from(requests);
     }
 
-    pub async fn call(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
+    pub async fn call(&mut self, op: impl Into<SessionOp>) -> Result<MetaYield, OpError> {
         let reply = self.session.call(op).await;
         self.counted.requests += u64::from(reply.requests);
         reply.result
     }
 
     /// An operation whose only result is success.
-    pub async fn done(&mut self, op: MetaOp) -> Result<(), String> {
+    pub async fn done(&mut self, op: impl Into<SessionOp> + Debug) -> Result<(), String> {
         let what = format!("{op:?}");
         match self.call(op).await {
             Ok(MetaYield::Done) => Ok(()),
@@ -62,7 +63,11 @@ impl Probe {
     }
 
     /// An operation that must fail with one of `classes`.
-    pub async fn fails(&mut self, op: MetaOp, classes: &[ErrorClass]) -> Result<(), String> {
+    pub async fn fails(
+        &mut self,
+        op: impl Into<SessionOp> + Debug,
+        classes: &[ErrorClass],
+    ) -> Result<(), String> {
         let what = format!("{op:?}");
         match self.call(op).await {
             Err(error) if classes.contains(&error.class) => Ok(()),

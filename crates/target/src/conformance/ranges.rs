@@ -1,6 +1,6 @@
 //! The step of work that a server does by itself on open files: copies, clones and holes.
 
-use sharebench_model::{FileRef, MetaOp, MetaYield, OpError, OpenHow};
+use sharebench_model::{FileRef, MetaOp, MetaYield, OpError, OpenHow, SessionOp};
 
 use super::ground::Ground;
 use super::pattern::{compare, pattern};
@@ -11,7 +11,11 @@ const BLOCK: u64 = 4096;
 
 /// Makes a file, changes it by an operation, and closes it. Whether a target has the operation depends on its server, so
 /// that a rejection is no finding; it is returned.
-async fn changed(probe: &mut Probe, file: FileRef, op: MetaOp) -> Result<Result<MetaYield, OpError>, String> {
+async fn changed(
+    probe: &mut Probe,
+    file: FileRef,
+    op: SessionOp,
+) -> Result<Result<MetaYield, OpError>, String> {
     let changed = probe.call(op.clone()).await;
     probe.done(MetaOp::Close { file }).await?;
     match changed {
@@ -39,9 +43,9 @@ pub(super) async fn ranges(ground: &Ground<'_>) -> Result<(), String> {
         let path = ground.path(name);
         let to = probe.create(&path).await?;
         let op = if is_clone {
-            MetaOp::CloneRange { from: source, to, bytes: size }
+            SessionOp::CloneRange { from: source, to, bytes: size }
         } else {
-            MetaOp::CopyRange { from: source, to, offset: 0, bytes: size }
+            SessionOp::CopyRange { from: source, to, offset: 0, bytes: size }
         };
         match changed(&mut probe, to, op).await? {
             Err(_) => continue,
@@ -60,7 +64,7 @@ pub(super) async fn ranges(ground: &Ground<'_>) -> Result<(), String> {
     }
     probe.done(MetaOp::Close { file: source }).await?;
     let (file, _) = probe.open(&from, OpenHow::ReadWrite).await?;
-    let punch = MetaOp::PunchHole { file, offset: unit, bytes: unit };
+    let punch = SessionOp::PunchHole { file, offset: unit, bytes: unit };
     if changed(&mut probe, file, punch).await?.is_ok() {
         let (file, found) = probe.open(&from, OpenHow::Read).await?;
         if found != size {

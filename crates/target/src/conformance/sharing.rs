@@ -1,6 +1,6 @@
 //! Session steps: facts, space, closing, and what two sessions see of each other.
 
-use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpenHow, Slot};
+use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpenHow, SessionOp, Slot};
 
 use super::ground::Ground;
 use super::pattern::{compare, pattern};
@@ -60,7 +60,7 @@ pub(super) async fn drop_cache(ground: &Ground<'_>) -> Result<(), String> {
     let file = probe.create(&ground.path("cached")).await?;
     probe.write(file, 0, &pattern(1, 0, unit)).await?;
     probe.read(file, 0, unit).await?;
-    match (ground.target.capabilities().drop_cache, probe.call(MetaOp::DropCache { file }).await) {
+    match (ground.target.capabilities().drop_cache, probe.call(SessionOp::DropCache { file }).await) {
         (true, Ok(MetaYield::Done)) => {}
         (false, Err(error)) if error.class == ErrorClass::Unsupported => {}
         (able, other) => ground.find(format!("drop_cache is {able}, the operation says {other:?}")),

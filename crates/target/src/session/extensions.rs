@@ -3,9 +3,7 @@
 use std::task::{Context, Poll};
 use std::time::SystemTime;
 
-use sharebench_model::{
-    CpuTime, ErrorClass, MetaOp, OpError, OpStep, PolicyCount, Reply, Slot, TcpReading, WireCount,
-};
+use sharebench_model::{CpuTime, MetaOp, OpError, PolicyCount, Reply, Slot, TcpReading, WireCount};
 use tokio::net::TcpStream;
 
 use super::{CallReply, LocalBoxFuture, Session};
@@ -50,7 +48,7 @@ pub trait OverlappingCalls {
     /// in exactly one [`CallReply`], also when the connection is lost.
     ///
     /// # Errors
-    /// The slot is in use, or the operation is for [`Session::call`] only ([`MetaOp::can_overlap`]).
+    /// The slot is in use, or the operation is for [`Session::perform_call`] only ([`MetaOp::can_overlap`]).
     fn submit_call(&mut self, slot: Slot, op: MetaOp) -> Result<(), OpError>;
 
     /// Sends what waits, receives, and appends the replies of operations that have ended. Ready as soon as there is at least
@@ -182,7 +180,7 @@ impl dyn Session + '_ {
     /// As that, and unsupported if operations on names are performed one at a time.
     pub fn submit_call(&mut self, slot: Slot, op: MetaOp) -> Result<(), OpError> {
         let none = "this session performs operations on names one at a time";
-        self.calls().ok_or_else(|| unsupported(none))?.submit_call(slot, op)
+        self.calls().ok_or_else(|| OpError::unsupported(none))?.submit_call(slot, op)
     }
 
     /// [`OverlappingCalls::poll_calls`].
@@ -200,7 +198,7 @@ impl dyn Session + '_ {
         if let Some(files) = self.whole_files() {
             return files.read_file(path, len);
         }
-        let result = Err(unsupported(SEPARATE_REQUESTS));
+        let result = Err(OpError::unsupported(SEPARATE_REQUESTS));
         Box::pin(std::future::ready(Reply { slot: Slot(0), result, requests: 0 }))
     }
 
@@ -209,7 +207,7 @@ impl dyn Session + '_ {
     /// # Errors
     /// As that, and unsupported where it takes separate requests.
     pub fn submit_read_file(&mut self, slot: Slot, path: String, len: u32) -> Result<(), OpError> {
-        let files = self.whole_files().ok_or_else(|| unsupported(SEPARATE_REQUESTS))?;
+        let files = self.whole_files().ok_or_else(|| OpError::unsupported(SEPARATE_REQUESTS))?;
         files.submit_read_file(slot, path, len)
     }
 
@@ -270,7 +268,3 @@ impl dyn Session + '_ {
 }
 
 const SEPARATE_REQUESTS: &str = "this session opens, reads and closes by separate requests";
-
-fn unsupported(detail: &str) -> OpError {
-    OpError::new(ErrorClass::Unsupported, OpStep::Submit, detail)
-}

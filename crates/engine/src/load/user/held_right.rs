@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sharebench_model::{CacheRight, FileRef, MetaOp, MetaYield, OpError};
+use sharebench_model::{CacheRight, FileRef, MetaYield, OpError, SessionOp};
 
 use crate::load::user::virtual_user::VirtualUser;
 use crate::record::operation_kind::OperationKind;
@@ -12,7 +12,7 @@ impl VirtualUser<'_> {
     ///
     /// Whether it grants one depends on who else has the file open. So an open without a right is no failure, but an operation of
     /// another kind: the share of the granted ones and the times of both are known.
-    pub(crate) async fn open_to_cache(&mut self, op: MetaOp) -> Result<(FileRef, bool), OpError> {
+    pub(crate) async fn open_to_cache(&mut self, op: SessionOp) -> Result<(FileRef, bool), OpError> {
         let requested = OperationKind::of(&op);
         let started = self.thread.clock.now();
         let opened = self.call(op).await.and_then(MetaYield::into_right);
@@ -45,12 +45,12 @@ impl VirtualUser<'_> {
             // Only the wait is abandoned at its end. The return is a request, which is awaited whatever time it takes.
             let recalled = tokio::select! {
                 biased;
-                recalled = session.call(MetaOp::AwaitRecall { file }) => Some(recalled.result),
+                recalled = session.call(SessionOp::AwaitRecall { file }) => Some(recalled.result),
                 () = clock.sleep_precise(until) => None,
             };
             if let Some(recalled) = recalled {
                 recalled?;
-                self.call(MetaOp::GiveBack { file }).await?;
+                self.call(SessionOp::GiveBack { file }).await?;
                 self.pause(Duration::from_nanos(end.saturating_sub(clock.now()))).await;
                 return Ok(true);
             }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, OpError};
+use sharebench_model::{ErrorClass, FileRef, MetaYield, OpError, SessionOp};
 use sharebench_plan::LockRange;
 
 use crate::load::user::virtual_user::VirtualUser;
@@ -28,7 +28,7 @@ impl VirtualUser<'_> {
     ) -> Result<LockedRange, OpError> {
         let locked = LockedRange { offset: range.offset(self.number), bytes: LockRange::BYTES };
         let LockedRange { offset, bytes } = locked;
-        self.meta_when_free(MetaOp::Lock { file, offset, bytes, wait: true }).await?;
+        self.meta_when_free(SessionOp::Lock { file, offset, bytes, wait: true }).await?;
         Ok(locked)
     }
 
@@ -39,7 +39,8 @@ impl VirtualUser<'_> {
     ///
     /// # Errors
     /// It failed in another way, or was rejected for the timeout of an operation.
-    pub(crate) async fn meta_when_free(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
+    pub(crate) async fn meta_when_free(&mut self, op: impl Into<SessionOp>) -> Result<MetaYield, OpError> {
+        let op = op.into();
         let kind = OperationKind::of(&op);
         let clock = self.thread.clock;
         let started = clock.now();

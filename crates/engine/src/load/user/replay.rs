@@ -1,6 +1,6 @@
 //! Replaying a loadfile: each of its lines is a transaction of the user, in a directory of the user's own.
 
-use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpStep, OpenHow};
+use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpStep, OpenHow, SessionOp};
 use sharebench_plan::{Call, Disposition, Expected, Loadfile, LoadfileLine, matches_mask};
 
 use crate::load::user::replay_state::{Held, Locking, Stored};
@@ -174,11 +174,11 @@ impl VirtualUser<'_> {
             }
             (Call::Flush { .. }, Some(handle)) => return self.flush(handle).await,
             (&Call::Lock { offset, bytes, .. }, Some(file)) => {
-                let op = MetaOp::Lock { file, offset, bytes, wait: false };
+                let op = SessionOp::Lock { file, offset, bytes, wait: false };
                 return self.lock_line(op, line).await;
             }
             (&Call::Unlock { offset, bytes, .. }, Some(file)) => {
-                return self.lock_line(MetaOp::Unlock { file, offset, bytes }, line).await;
+                return self.lock_line(SessionOp::Unlock { file, offset, bytes }, line).await;
             }
             (Call::SetFile { .. }, Some(file)) => {
                 let size = self.replay.files.get(&name).map_or(0, |stored| stored.own.bytes);
@@ -190,7 +190,7 @@ impl VirtualUser<'_> {
     }
 
     /// A lock or its release. Where it is rejected as unsupported, these lines are left out from now on.
-    async fn lock_line(&mut self, op: MetaOp, line: &LoadfileLine) -> Result<(), OpError> {
+    async fn lock_line(&mut self, op: SessionOp, line: &LoadfileLine) -> Result<(), OpError> {
         let kind = OperationKind::of(&op);
         let started = self.thread.clock.now();
         let result = self.call(op).await;
@@ -211,6 +211,7 @@ impl VirtualUser<'_> {
 
     /// An operation that ends as expected is one that ended well, in all counts.
     async fn timed(&mut self, op: MetaOp, expected: Expected) -> Result<Option<MetaYield>, OpError> {
+        let op = op.into();
         let kind = OperationKind::of(&op);
         let started = self.thread.clock.now();
         let result = judged(expected, self.call(op).await);
@@ -257,7 +258,7 @@ impl VirtualUser<'_> {
             Disposition::OpenIf | Disposition::OverwriteIf if known => OpenHow::ReadWrite,
             _ => OpenHow::CreateNew,
         };
-        let op = MetaOp::open(path, how);
+        let op = MetaOp::open(path, how).into();
         let kind = OperationKind::of(&op);
         let started = self.thread.clock.now();
         let result = self.call(op).await;

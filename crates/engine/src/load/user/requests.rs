@@ -1,6 +1,8 @@
 //! Requests of a user: each is timed, counted by kind, and verified.
 
-use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Stability};
+use sharebench_model::{
+    DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, SessionOp, Stability,
+};
 use sharebench_plan::{Owner, Verify};
 use sharebench_target::Session;
 
@@ -283,13 +285,14 @@ impl VirtualUser<'_> {
     }
 
     /// Performs a metadata operation that is not part of a transaction, so that it is neither timed nor counted.
-    pub(crate) async fn call(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
+    pub(crate) async fn call(&mut self, op: impl Into<SessionOp>) -> Result<MetaYield, OpError> {
         let (session, deadline) = self.link()?;
         deadline.call(session, op).await
     }
 
     /// Performs a metadata operation of a transaction, and times and counts it.
-    pub(crate) async fn meta(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
+    pub(crate) async fn meta(&mut self, op: impl Into<SessionOp>) -> Result<MetaYield, OpError> {
+        let op = op.into();
         let kind = OperationKind::of(&op);
         let started = self.thread.clock.now();
         let result = self.call(op).await;

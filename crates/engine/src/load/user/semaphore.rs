@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use sharebench_model::{ErrorClass, MetaOp, OpError};
+use sharebench_model::{ErrorClass, OpError, SessionOp};
 use sharebench_plan::Operation;
 
 use crate::load::user::locked_range::RETRY_INTERVAL;
@@ -38,7 +38,7 @@ impl VirtualUser<'_> {
     pub(crate) async fn close_semaphore(&mut self) {
         if self.semaphore.number.take().is_some() {
             // The session is closed next, which closes it as well.
-            let _ = self.call(MetaOp::CloseSemaphore).await;
+            let _ = self.call(SessionOp::CloseSemaphore).await;
         }
     }
 
@@ -66,7 +66,7 @@ impl VirtualUser<'_> {
 
     /// Returns the unit, timed and counted.
     pub(crate) async fn signal_unit(&mut self) -> Result<(), OpError> {
-        self.meta(MetaOp::SignalSemaphore).await?;
+        self.meta(SessionOp::SignalSemaphore).await?;
         self.semaphore.may_have_unit = false;
         Ok(())
     }
@@ -77,7 +77,7 @@ impl VirtualUser<'_> {
             return;
         }
         // The earlier failure is the one to report.
-        if self.call(MetaOp::SignalSemaphore).await.is_ok() {
+        if self.call(SessionOp::SignalSemaphore).await.is_ok() {
             self.semaphore.may_have_unit = false;
         } else {
             self.retire_semaphore();
@@ -102,7 +102,7 @@ impl VirtualUser<'_> {
     async fn request_unit(&mut self) -> Result<(), OpError> {
         self.follow_semaphore().await?;
         self.semaphore.may_have_unit = true;
-        let result = self.call(MetaOp::WaitSemaphore).await.map(drop);
+        let result = self.call(SessionOp::WaitSemaphore).await.map(drop);
         if let Err(error) = &result {
             // An answer of the server says that the unit was not given; without one that is unknown.
             self.semaphore.may_have_unit = loses_session(error.class);
@@ -118,7 +118,7 @@ impl VirtualUser<'_> {
         }
         self.close_semaphore().await;
         let name = semaphore_name(&format!("{}/load-{current}", self.thread.directory));
-        self.call(MetaOp::OpenSemaphore { name }).await?;
+        self.call(SessionOp::OpenSemaphore { name }).await?;
         self.semaphore = OpenSemaphore { number: Some(current), may_have_unit: false };
         Ok(())
     }

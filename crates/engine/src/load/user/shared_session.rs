@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use sharebench_model::{
-    DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, TargetFacts, WireCount,
+    DataOp, ErrorClass, MetaReply, OpError, OpStep, Reply, SessionOp, Slot, TargetFacts, WireCount,
 };
 use sharebench_target::{Extensions, Idle, LocalBoxFuture, Readings, Session, WholeFiles};
 
@@ -104,7 +104,7 @@ impl Shared {
         while let Some(&(user, alone)) = self.queue.front() {
             let turn = match (alone, self.free.last().copied()) {
                 _ if self.alone || self.lost => return,
-                // An operation on names has the session to itself, which is the contract of `Session::call`
+                // An operation on names has the session to itself, which is the contract of `Session::perform_call`
                 // (docs/adr/0037).
                 (true, _) if self.free.len() == self.slots => Turn::Alone,
                 (false, Some(slot)) => Turn::Data(slot),
@@ -333,7 +333,7 @@ impl Session for SharedSession {
         self.poll_reply(cx).map(|reply| replies.push(reply))
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
         let session_member = self.session_member.clone();
         Box::pin(async move {
             let Some((mut alone, mut inner)) = take_alone(session_member).await else {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{ChangeKind, ErrorClass, FileRef, MetaOp, OpError, OpStep, OpenHow};
+use sharebench_model::{ChangeKind, ErrorClass, FileRef, MetaOp, OpError, OpStep, OpenHow, SessionOp};
 use sharebench_plan::{Operation, Owner, RequestPattern, Requests, Times, Transaction};
 
 use crate::data::set_content::{blocks, set_content};
@@ -111,7 +111,7 @@ impl VirtualUser<'_> {
         if let Some(file) = state.handle {
             if let Some(LockedRange { offset, bytes }) = state.locked {
                 // Over NFS 4 a file with locks cannot be closed.
-                let _ = self.call(MetaOp::Unlock { file, offset, bytes }).await;
+                let _ = self.call(SessionOp::Unlock { file, offset, bytes }).await;
             }
             let _ = self.call(MetaOp::Close { file }).await;
         }
@@ -193,15 +193,15 @@ impl VirtualUser<'_> {
                 state.at = 0;
             }
             Operation::OpenDenying => {
-                let open = MetaOp::OpenDenying { path: self.path_of(file) };
+                let open = SessionOp::OpenDenying { path: self.path_of(file) };
                 state.handle = Some(self.meta_when_free(open).await?.into_opened()?.0);
                 state.at = 0;
             }
             Operation::OpenLeased => {
-                self.open_with_right(MetaOp::OpenLeased { path: self.path_of(file) }, state).await?;
+                self.open_with_right(SessionOp::OpenLeased { path: self.path_of(file) }, state).await?;
             }
             Operation::OpenDelegated => {
-                self.open_with_right(MetaOp::OpenDelegated { path: self.path_of(file) }, state).await?;
+                self.open_with_right(SessionOp::OpenDelegated { path: self.path_of(file) }, state).await?;
             }
             Operation::Lock(range) => {
                 if let Some(file) = state.handle {
@@ -303,14 +303,14 @@ impl VirtualUser<'_> {
 
     async fn unlock(&mut self, state: &mut TransactionState) -> Result<(), OpError> {
         if let (Some(file), Some(LockedRange { offset, bytes })) = (state.handle, state.locked) {
-            self.meta(MetaOp::Unlock { file, offset, bytes }).await?;
+            self.meta(SessionOp::Unlock { file, offset, bytes }).await?;
             (state.locked, state.at) = (None, 0);
         }
         Ok(())
     }
 
     /// Opens a file with a request for the right to cache it.
-    async fn open_with_right(&mut self, op: MetaOp, state: &mut TransactionState) -> Result<(), OpError> {
+    async fn open_with_right(&mut self, op: SessionOp, state: &mut TransactionState) -> Result<(), OpError> {
         let (file, holds_right) = self.open_to_cache(op).await?;
         (state.handle, state.holds_right, state.at) = (Some(file), holds_right, 0);
         Ok(())

@@ -3,7 +3,7 @@
 use std::future::ready;
 
 use sharebench_model::{
-    ChangeKind, ErrorClass, FileRef, MetaOp, MetaYield, NameChange, OpError, OpStep, OpenHow,
+    ChangeKind, ErrorClass, FileRef, MetaOp, MetaYield, NameChange, OpError, OpStep, OpenHow, SessionOp,
 };
 
 use crate::load::user::virtual_user::VirtualUser;
@@ -117,7 +117,7 @@ impl VirtualUser<'_> {
         if self.watched.contains_key(directory) {
             return Ok(());
         }
-        let opened = self.call(MetaOp::OpenDirectory { path: directory.to_owned() }).await;
+        let opened = self.call(SessionOp::OpenDirectory { path: directory.to_owned() }).await;
         let (file, _) = opened.and_then(MetaYield::into_opened)?;
         self.watched.insert(directory.to_owned(), WatchedDirectory { file, is_requested: false });
         let clock = self.thread.clock;
@@ -154,7 +154,7 @@ impl VirtualUser<'_> {
     async fn request_report(&mut self, directory: &str) -> Result<(), OpError> {
         let WatchedDirectory { file, is_requested } = *self.watched(directory)?;
         if !is_requested {
-            self.call(MetaOp::Watch { file }).await?;
+            self.call(SessionOp::Watch { file }).await?;
             self.watched(directory)?.is_requested = true;
         }
         Ok(())
@@ -167,7 +167,7 @@ impl VirtualUser<'_> {
             let WatchedDirectory { file, .. } = *self.watched(directory)?;
             let at_hand = tokio::select! {
                 biased;
-                report = self.session_mut()?.call(MetaOp::AwaitChange { file }) => Some(report.result),
+                report = self.session_mut()?.call(SessionOp::AwaitChange { file }) => Some(report.result),
                 () = ready(()) => None,
             };
             let Some(report) = at_hand else { return Ok(()) };
@@ -184,7 +184,7 @@ impl VirtualUser<'_> {
         let clock = self.thread.clock;
         let report = tokio::select! {
             biased;
-            report = self.session_mut()?.call(MetaOp::AwaitChange { file }) => report.result,
+            report = self.session_mut()?.call(SessionOp::AwaitChange { file }) => report.result,
             () = clock.sleep_coarse(end) => return Ok(None),
         };
         let changes = report.and_then(MetaYield::into_changes)?;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use sharebench_model::{ErrorClass, FileRef, MetaYield, OpError, OpStep};
+use sharebench_target::{CallResult, Locks, Semaphores};
 
 use crate::client::{Access, File, Lock, LockRange};
 use crate::target::session::NcpSession;
@@ -18,14 +19,12 @@ impl NcpSession {
     pub(super) fn first_handle(&self, file: FileRef) -> Result<File, OpError> {
         self.files.get(file)?.handles.first().copied().ok_or_else(OpError::no_session)
     }
+}
 
+impl Locks for NcpSession {
     /// Logs and locks a range exclusively (0x1A, or 87/69 for large files). With `wait` the server waits for [`PATIENCE`].
-    pub(crate) async fn lock(
-        &mut self,
-        file: FileRef,
-        range: LockRange,
-        wait: bool,
-    ) -> Result<MetaYield, OpError> {
+    async fn lock(&mut self, file: FileRef, start: u64, length: u64, wait: bool) -> CallResult {
+        let range = LockRange { start, length };
         let handle = self.first_handle(file)?;
         let patience = if wait { PATIENCE } else { Duration::ZERO };
         let locked =
@@ -41,13 +40,30 @@ impl NcpSession {
     }
 
     /// Releases exactly one range (0x1E, or 87/71 for large files).
-    pub(crate) async fn unlock(&mut self, file: FileRef, range: LockRange) -> Result<MetaYield, OpError> {
+    async fn unlock(&mut self, file: FileRef, start: u64, length: u64) -> CallResult {
         let handle = self.first_handle(file)?;
-        self.call_client(async |client| client.unlock(handle, range).await).await.map(|()| MetaYield::Done)
+        self.done(async |client| client.unlock(handle, LockRange { start, length }).await).await
     }
 
+    /// Opens a file with both deny bits. The connections of a session would deny it to each other.
+    async fn open_denying(&mut self, path: &str) -> CallResult {
+        if self.connections.len() > 1 {
+            let detail = "NCP over several connections has no open that denies a file to others";
+            return Err(OpError::unsupported(detail));
+        }
+        let path = self.path(path)?;
+        let denied = access::DENY_READ | access::DENY_WRITE;
+        let opened =
+            self.call_client(async |client| client.open_denying(&path, Access::ReadWrite, denied).await);
+        let (handle, info) = opened.await?;
+        let file = self.files.open(OpenFile { handles: vec![handle], through: false, writable: true })?;
+        Ok(MetaYield::Opened { file, size: info.size.into() })
+    }
+}
+
+impl Semaphores for NcpSession {
     /// Opens a semaphore (0x20/0) with the value 1 if it is new.
-    pub(crate) async fn open_semaphore(&mut self, name: &str) -> Result<MetaYield, OpError> {
+    async fn open_semaphore(&mut self, name: &str) -> CallResult {
         if self.semaphore.is_some() {
             let detail = "the session has a semaphore open already";
             return Err(OpError::new(ErrorClass::Busy, OpStep::Submit, detail));
@@ -58,7 +74,7 @@ impl NcpSession {
     }
 
     /// Decrements the semaphore (0x20/2), for which the server waits for [`PATIENCE`].
-    pub(crate) async fn wait_on_semaphore(&mut self) -> Result<MetaYield, OpError> {
+    async fn wait_semaphore(&mut self) -> CallResult {
         let semaphore = self.semaphore.ok_or_else(OpError::no_open_semaphore)?;
         let taken = self.call_client(async |client| client.wait_on_semaphore(semaphore, PATIENCE).await);
         if taken.await? {
@@ -71,17 +87,13 @@ impl NcpSession {
         ))
     }
 
-    /// Opens a file with both deny bits. The connections of a session would deny it to each other.
-    pub(crate) async fn open_denying(&mut self, path: &str) -> Result<MetaYield, OpError> {
-        if self.connections.len() > 1 {
-            return Err(OpError::no_share_modes("NCP over several connections"));
-        }
-        let path = self.path(path)?;
-        let denied = access::DENY_READ | access::DENY_WRITE;
-        let opened =
-            self.call_client(async |client| client.open_denying(&path, Access::ReadWrite, denied).await);
-        let (handle, info) = opened.await?;
-        let file = self.files.open(OpenFile { handles: vec![handle], through: false, writable: true })?;
-        Ok(MetaYield::Opened { file, size: info.size.into() })
+    async fn signal_semaphore(&mut self) -> CallResult {
+        let semaphore = self.semaphore.ok_or_else(OpError::no_open_semaphore)?;
+        self.done(async |client| client.signal_semaphore(semaphore).await).await
+    }
+
+    async fn close_semaphore(&mut self) -> CallResult {
+        let semaphore = self.semaphore.take().ok_or_else(OpError::no_open_semaphore)?;
+        self.done(async |client| client.close_semaphore(semaphore).await).await
     }
 }

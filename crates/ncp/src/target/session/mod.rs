@@ -15,10 +15,10 @@ use std::task::{Context, Poll};
 
 use sharebench_client_core::OpenFileTable;
 use sharebench_model::{
-    DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot, Stability, TargetFacts,
-    WireCount,
+    DataOp, ErrorClass, MetaReply, OpError, OpStep, PolicyCount, Reply, SessionOp, Slot, Stability,
+    TargetFacts, WireCount,
 };
-use sharebench_target::{Extensions, Idle, LocalBoxFuture, Probe, Readings, Session, buffer_pool};
+use sharebench_target::{Extensions, Idle, LocalBoxFuture, Probe, Readings, Session, buffer_pool, perform};
 
 use crate::client::{Client, Direction, Semaphore};
 use crate::target::losses::{LossCounts, LossTotals};
@@ -225,10 +225,11 @@ impl Session for NcpSession {
         if replies.len() > before { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
         Box::pin(async move {
             let before = self.wire().requests;
-            let result = self.perform(&op).await;
+            self.write_back_caches().await;
+            let result = perform(self, &op).await;
             MetaReply { result, requests: (self.wire().requests - before) as u32 }
         })
     }

@@ -3,8 +3,9 @@
 use sharebench_model::{
     ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
 };
+use sharebench_target::{CacheRights, CallResult, ClientCache, Lacks, Operations, Watch};
 
-use crate::client::{Access, Client, ClientError, EntryInfo, LockRange, Modification, Path};
+use crate::client::{Access, Client, ClientError, EntryInfo, Modification, Path};
 use crate::target::policy::check_policy;
 use crate::target::session::NcpSession;
 use crate::target::session::files::OpenFile;
@@ -12,9 +13,12 @@ use crate::target::transport::SocketTransport;
 use crate::wire::dos::access;
 use crate::wire::{Completion, DosTime};
 
-impl NcpSession {
-    pub(crate) async fn perform(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
-        self.write_back_caches().await;
+impl Operations for NcpSession {
+    fn lacks(&self) -> Lacks {
+        Lacks { rights: "NCP has no leases", ..Lacks::of("NCP") }
+    }
+
+    async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         match op {
             MetaOp::Open { path, how, policy } => self.open(path, *how, *policy).await,
             MetaOp::Close { file } => self.close_file(*file).await,
@@ -49,45 +53,24 @@ impl NcpSession {
                 let space = self.call_client(async |client| client.volume_space(&volume).await).await?;
                 Ok(MetaYield::Space(Space { total: space.total, available: space.free }))
             }
-            MetaOp::DropCache { file } if self.cache.is_some() => {
-                self.files.get(*file)?;
-                self.drop_cache(*file).await.map(|()| MetaYield::Done)
-            }
-            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => Err(OpError::no_client_cache()),
-            MetaOp::Map { .. } => Err(OpError::cannot_map()),
-            MetaOp::CopyRange { from, to, offset, bytes } => {
-                self.copy_range(*from, *to, *offset, *bytes).await.map(MetaYield::Bytes)
-            }
-            MetaOp::CloneRange { .. } | MetaOp::PunchHole { .. } | MetaOp::ReadSparse { .. } => {
-                Err(OpError::no_ranges("NCP", op))
-            }
-            MetaOp::Lock { file, offset: start, bytes: length, wait } => {
-                self.lock(*file, LockRange { start: *start, length: *length }, *wait).await
-            }
-            MetaOp::Unlock { file, offset: start, bytes: length } => {
-                self.unlock(*file, LockRange { start: *start, length: *length }).await
-            }
-            MetaOp::OpenDenying { path } => self.open_denying(path).await,
-            MetaOp::OpenSemaphore { name } => self.open_semaphore(name).await,
-            MetaOp::WaitSemaphore => self.wait_on_semaphore().await,
-            MetaOp::SignalSemaphore => {
-                let semaphore = self.semaphore.ok_or_else(OpError::no_open_semaphore)?;
-                self.done(async |client| client.signal_semaphore(semaphore).await).await
-            }
-            MetaOp::CloseSemaphore => {
-                let semaphore = self.semaphore.take().ok_or_else(OpError::no_open_semaphore)?;
-                self.done(async |client| client.close_semaphore(semaphore).await).await
-            }
-            MetaOp::OpenLeased { .. }
-            | MetaOp::OpenDelegated { .. }
-            | MetaOp::AwaitRecall { .. }
-            | MetaOp::GiveBack { .. } => Err(OpError::no_rights("NCP has no leases")),
-            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
-                Err(OpError::no_notifications("NCP"))
-            }
         }
     }
+}
 
+impl CacheRights for NcpSession {}
+impl Watch for NcpSession {}
+
+impl ClientCache for NcpSession {
+    async fn drop_client_cache(&mut self, file: FileRef) -> CallResult {
+        if self.cache.is_none() {
+            return Err(self.lacks().no_client_cache());
+        }
+        self.files.get(file)?;
+        self.drop_cache(file).await.map(|()| MetaYield::Done)
+    }
+}
+
+impl NcpSession {
     /// The path of a name below the target's directory.
     pub(super) fn path(&self, path: &str) -> Result<Path, OpError> {
         let unfit = |detail: String| OpError::new(ErrorClass::Unsupported, OpStep::Path, detail);
@@ -117,7 +100,7 @@ impl NcpSession {
         done.map_err(|error| connection.record_failure(&error))
     }
 
-    async fn done(
+    pub(super) async fn done(
         &mut self,
         calls: impl AsyncFnOnce(&mut Client<SocketTransport>) -> Result<(), ClientError>,
     ) -> Result<MetaYield, OpError> {
@@ -232,7 +215,7 @@ impl NcpSession {
     }
 
     /// Writes all dirty data, so that an operation on names sees it.
-    async fn write_back_caches(&mut self) {
+    pub(super) async fn write_back_caches(&mut self) {
         let handle = |name: FileRef| Some((name, *self.files.get(name).ok()?.handles.first()?));
         let open: Vec<_> = self.caches.files().into_iter().filter_map(handle).collect();
         if let Some(connection) = self.connections.first_mut() {

@@ -1,6 +1,7 @@
 //! Copies that the server makes by itself (docs/protocols/ncp.md 3.2 and 3.5: 0x4A, or 87/70 for large files).
 
-use sharebench_model::{FileRef, OpError};
+use sharebench_model::{FileRef, MetaYield, OpError};
+use sharebench_target::{CallResult, ServerSide};
 
 use crate::client::FilePosition;
 use crate::target::session::NcpSession;
@@ -8,15 +9,9 @@ use crate::target::session::NcpSession;
 /// Most bytes of one call; the servers of NetWare copy in the call, which a client waits for.
 const MAX_COPY: u64 = 16 << 20;
 
-impl NcpSession {
+impl ServerSide for NcpSession {
     /// Copies as many bytes as one call copies; returns how many these were.
-    pub(crate) async fn copy_range(
-        &mut self,
-        from: FileRef,
-        to: FileRef,
-        offset: u64,
-        bytes: u64,
-    ) -> Result<u64, OpError> {
+    async fn copy_range(&mut self, from: FileRef, to: FileRef, offset: u64, bytes: u64) -> CallResult {
         let source = FilePosition { file: self.first_handle(from)?, offset };
         let target = FilePosition { file: self.first_handle(to)?, offset };
         // The client's cache must not hold what the server changes.
@@ -26,6 +21,6 @@ impl NcpSession {
         if copied > u64::from(count) {
             return Err(OpError::copied_too_much("copy", copied, u64::from(count)));
         }
-        Ok(copied)
+        Ok(MetaYield::Bytes(copied))
     }
 }

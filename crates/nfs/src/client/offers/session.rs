@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use sharebench_client_core::{Connection, DialError, Protocol};
 use sharebench_model::{MetaOp, MetaYield, Space, TargetFacts};
-use sharebench_target::SessionSpec;
+use sharebench_target::{Operations, SessionSpec};
 use tokio::time::{Instant, timeout_at};
 
 use super::squash::{self, RootSquash};
@@ -64,7 +64,7 @@ pub(super) async fn examine(options: &NfsOptions, nfs: SocketAddr, deadline: Ins
     findings.version = Some(Version::V3);
     findings.limits = Some(session.limits);
     let examining = async {
-        if let Ok(MetaYield::Space(space)) = session.perform_operation(&MetaOp::Space).await {
+        if let Ok(MetaYield::Space(space)) = session.perform_basic(&MetaOp::Space).await {
             findings.space = Some(space);
         }
         let root = session.directories.root();
@@ -85,8 +85,7 @@ pub(super) async fn examine(options: &NfsOptions, nfs: SocketAddr, deadline: Ins
 async fn examine_version_4(mut session: Nfs4Session, deadline: Instant, findings: &mut SessionFindings) {
     findings.limits = Some(session.limits);
     findings.facts = session.facts();
-    if let Ok(Ok(MetaYield::Space(space))) =
-        timeout_at(deadline, session.perform_operation(&MetaOp::Space)).await
+    if let Ok(Ok(MetaYield::Space(space))) = timeout_at(deadline, session.perform_basic(&MetaOp::Space)).await
     {
         findings.space = Some(space);
     }

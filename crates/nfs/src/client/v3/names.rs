@@ -1,6 +1,9 @@
 //! Operations on names and attributes: each is the shortest sequence of calls that performs it.
 
 use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat};
+use sharebench_target::{
+    CacheRights, CallResult, ClientCache, Lacks, Locks, Operations, Semaphores, ServerSide, Watch,
+};
 
 use crate::attributes::{FileAttributes, FileKind, SetFileAttributes, skip_wcc};
 use crate::client::directory_walk::DirectoryWalk;
@@ -38,8 +41,17 @@ fn stat(attributes: &FileAttributes) -> Stat {
     Stat { size: if directory { 0 } else { attributes.size }, directory }
 }
 
-impl NfsSession {
-    pub(crate) async fn perform_operation(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+impl Operations for NfsSession {
+    fn lacks(&self) -> Lacks {
+        Lacks {
+            locks: "locks of NFS 3 are the protocol NLM, which this client does not speak",
+            rights: "NFS 3 has no delegations",
+            semaphores: "NFS",
+            ..Lacks::of("NFS 3")
+        }
+    }
+
+    async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         match op {
             MetaOp::Open { path, how, policy } => {
                 check_policy(*policy).map_err(|refusal| refusal.at_open())?;
@@ -83,30 +95,18 @@ impl NfsSession {
                 let FsStat { total, available } = read(reader, Procedure::FsStat, FsStat::get)?;
                 Ok(MetaYield::Space(Space { total, available }))
             }
-            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => Err(OpError::no_client_cache()),
-            MetaOp::Map { .. } => Err(OpError::cannot_map()),
-            MetaOp::CopyRange { .. }
-            | MetaOp::CloneRange { .. }
-            | MetaOp::PunchHole { .. }
-            | MetaOp::ReadSparse { .. } => Err(OpError::no_ranges("NFS 3", op)),
-            MetaOp::Lock { .. } | MetaOp::Unlock { .. } => Err(OpError::no_locks(
-                "locks of NFS 3 are the protocol NLM, which this client does not speak",
-            )),
-            MetaOp::OpenDenying { .. } => Err(OpError::no_share_modes("NFS 3")),
-            MetaOp::OpenSemaphore { .. }
-            | MetaOp::WaitSemaphore
-            | MetaOp::SignalSemaphore
-            | MetaOp::CloseSemaphore => Err(OpError::no_semaphores("NFS")),
-            MetaOp::OpenLeased { .. }
-            | MetaOp::OpenDelegated { .. }
-            | MetaOp::AwaitRecall { .. }
-            | MetaOp::GiveBack { .. } => Err(OpError::no_rights("NFS 3 has no delegations")),
-            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
-                Err(OpError::no_notifications("NFS 3"))
-            }
         }
     }
+}
 
+impl Locks for NfsSession {}
+impl CacheRights for NfsSession {}
+impl Watch for NfsSession {}
+impl ServerSide for NfsSession {}
+impl Semaphores for NfsSession {}
+impl ClientCache for NfsSession {}
+
+impl NfsSession {
     /// Performs a call whose result is only `wcc_data`.
     pub(crate) async fn change(
         &mut self,

@@ -1,6 +1,5 @@
 //! A mounted export over one connection, as the engine drives it.
 
-use std::future::Future;
 use std::task::Context;
 use std::time::{Duration, SystemTime};
 
@@ -8,8 +7,8 @@ use sharebench_client_core::{
     Caller, Connection, Protocol, ReplyQueues, SlotPayloads, TransferLimit, TransferLimits, submit_error,
 };
 use sharebench_model::{
-    DataOp, Fact, FileRef, MetaOp, MetaYield, NO_CLIENT_CACHE, OpError, OpStep, PolicyCount, Reply, Slot,
-    TargetFacts, TcpReading, WireCount,
+    DataOp, Fact, FileRef, NO_CLIENT_CACHE, OpError, OpStep, PolicyCount, Reply, Slot, TargetFacts,
+    TcpReading, WireCount,
 };
 use sharebench_target::SessionSpec;
 use tokio::net::TcpStream;
@@ -352,10 +351,6 @@ impl Protocol for NfsSession {
     fn begin(&mut self) {
         self.requests = 0;
         self.directories.begin_operation();
-    }
-
-    fn perform(&mut self, op: &MetaOp) -> impl Future<Output = Result<MetaYield, OpError>> {
-        self.perform_operation(op)
     }
 
     /// Of several operations in flight the session does not know which of them has used a kept handle.

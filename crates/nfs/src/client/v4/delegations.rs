@@ -4,18 +4,19 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use sharebench_model::{CacheRight, FileRef, IoPolicy, MetaYield, OpError, OpenHow};
+use sharebench_target::{CacheRights, CallResult};
 
 use crate::client::v4::names::{OpenedAs, Wish};
 use crate::client::v4::session::Nfs4Session;
 use crate::client::v4::states::HeldDelegation;
 use crate::v4::open::{DENY_NONE, WANT_READ_DELEGATION};
 
-impl Nfs4Session {
+impl CacheRights for Nfs4Session {
     /// OPEN for reading with the wish for a delegation (RFC 8881, 18.16.3). Callbacks of version 4.0 need a connection from the
     /// server to the client, which this client does not accept.
-    pub(crate) async fn open_delegated(&mut self, path: &str) -> Result<MetaYield, OpError> {
+    async fn open_delegated(&mut self, path: &str) -> CallResult {
         if !self.is_sequenced() {
-            return Err(OpError::no_rights("this client takes no delegations of NFS 4.0"));
+            return Err(OpError::unsupported("this client takes no delegations of NFS 4.0"));
         }
         self.callback_slot.forget_recalls();
         let wish = Wish { how: OpenHow::Read, deny: DENY_NONE, delegation: WANT_READ_DELEGATION };
@@ -30,7 +31,7 @@ impl Nfs4Session {
     }
 
     /// Waits for `CB_RECALL` (RFC 8881, 20.2).
-    pub(crate) async fn await_recall(&mut self, file: FileRef) -> Result<MetaYield, OpError> {
+    async fn await_recall(&mut self, file: FileRef) -> CallResult {
         let Some(held) = self.delegation.filter(|held| held.file == file) else {
             return Err(OpError::no_right());
         };
@@ -45,6 +46,13 @@ impl Nfs4Session {
         Ok(MetaYield::Done)
     }
 
+    async fn give_back(&mut self, file: FileRef) -> CallResult {
+        let had_one = self.end_delegation_of(file).await?;
+        had_one.then_some(MetaYield::Done).ok_or_else(OpError::no_right)
+    }
+}
+
+impl Nfs4Session {
     /// Returns the delegation of a file, recalled or not; false if it has none.
     pub(crate) async fn end_delegation_of(&mut self, file: FileRef) -> Result<bool, OpError> {
         let Some(held) = self.delegation.take_if(|held| held.file == file) else { return Ok(false) };

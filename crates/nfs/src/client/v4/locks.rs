@@ -3,16 +3,18 @@
 //! Each open file has a lock-owner of its own, so that two opens of a session exclude each other. The first lock of an open
 //! file introduces its owner; the state that the server returns names the owner from then on.
 
-use sharebench_model::{FileRef, OpError};
+use sharebench_model::{FileRef, IoPolicy, MetaYield, OpError, OpenHow};
+use sharebench_target::{CallResult, Locks};
 
 use crate::client::v4::compound::Compound;
+use crate::client::v4::names::Wish;
 use crate::client::v4::requests::{Caller, Request};
 use crate::client::v4::session::Nfs4Session;
 use crate::client::v4::states::{LockState, OpenState};
 use crate::v4::data::StateId;
 use crate::v4::item::Opaque;
 use crate::v4::lock::{KnownLocker, Lock, LockKind, Locker, NewLocker, Unlock};
-use crate::v4::open::StateOwner;
+use crate::v4::open::{DENY_BOTH, StateOwner};
 use crate::v4::operation::Operation;
 
 /// Length of a range without an end (RFC 8881, 18.10.3).
@@ -39,16 +41,10 @@ fn owner_name(owner: u32) -> [u8; 5] {
     [b'l', a, b, c, d]
 }
 
-impl Nfs4Session {
+impl Locks for Nfs4Session {
     /// LOCK of a range, exclusively. With `wait` the kind of the lock says that the client waits for it, so that a server can
     /// keep the range for it; the reply comes at once, and the caller requests the lock again (RFC 8881, 9.6).
-    pub(crate) async fn lock(
-        &mut self,
-        file: FileRef,
-        offset: u64,
-        length: u64,
-        wait: bool,
-    ) -> Result<(), OpError> {
+    async fn lock(&mut self, file: FileRef, offset: u64, length: u64, wait: bool) -> CallResult {
         let open = self.files.get(file)?.handle;
         let kind = if wait { LockKind::WriteWait } else { LockKind::Write };
         let wanted = Wanted { kind, offset, length };
@@ -64,9 +60,27 @@ impl Nfs4Session {
             None => self.lock_as_new(open, wanted).await?,
         };
         self.files.get_mut(file)?.handle.locks = Some(locks);
-        Ok(())
+        Ok(MetaYield::Done)
     }
 
+    /// LOCKU of exactly one range.
+    async fn unlock(&mut self, file: FileRef, offset: u64, length: u64) -> CallResult {
+        let open = self.files.get(file)?.handle;
+        let Some(known) = open.locks else { return Err(OpError::not_open()) };
+        let state = self.request_unlock(open, known, offset, length).await?;
+        let held = known.held.saturating_sub(1);
+        self.files.get_mut(file)?.handle.locks = Some(LockState { state, held, ..known });
+        Ok(MetaYield::Done)
+    }
+
+    /// OPEN that denies reads and writes.
+    async fn open_denying(&mut self, path: &str) -> CallResult {
+        let wish = Wish { deny: DENY_BOTH, ..Wish::of(OpenHow::ReadWrite) };
+        self.open_with(path, wish, IoPolicy::default()).await
+    }
+}
+
+impl Nfs4Session {
     /// The first lock of an open file. The call has the sequence number of the open-owner, and introduces that of the
     /// lock-owner.
     async fn lock_as_new(&mut self, open: OpenState, wanted: Wanted) -> Result<LockState, OpError> {
@@ -85,16 +99,6 @@ impl Nfs4Session {
         let state = self.change_locks(Operation::Lock, open.owner, build).await?;
         self.owners.advance(owner);
         Ok(LockState { owner, state, held: 1 })
-    }
-
-    /// LOCKU of exactly one range.
-    pub(crate) async fn unlock(&mut self, file: FileRef, offset: u64, length: u64) -> Result<(), OpError> {
-        let open = self.files.get(file)?.handle;
-        let Some(known) = open.locks else { return Err(OpError::not_open()) };
-        let state = self.request_unlock(open, known, offset, length).await?;
-        let held = known.held.saturating_sub(1);
-        self.files.get_mut(file)?.handle.locks = Some(LockState { state, held, ..known });
-        Ok(())
     }
 
     /// Releases what is still locked of a file that is about to be closed: servers may reject its CLOSE otherwise (RFC 7530,

@@ -3,6 +3,7 @@
 use sharebench_model::{
     ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
 };
+use sharebench_target::{CallResult, ClientCache, Lacks, Operations, Semaphores, Watch};
 
 use crate::client::directory_walk::DirectoryWalk;
 use crate::client::open_files::OpenFile;
@@ -22,7 +23,7 @@ use crate::v4::names::{
     FileAttributes, Lookup, NewObject, Remove, Rename, Renamed, SetAttr,
 };
 use crate::v4::open::{
-    ChangeInfo, DENY_BOTH, DENY_NONE, DelegReturn, Open, OpenClaim, OpenConfirm, OpenHow as Creation, Opened,
+    ChangeInfo, DENY_NONE, DelegReturn, Open, OpenClaim, OpenConfirm, OpenHow as Creation, Opened,
     RESULT_CONFIRM, SHARE_BOTH, SHARE_READ, StateOwner, WANT_NO_DELEGATION,
 };
 use crate::v4::operation::Operation;
@@ -60,7 +61,7 @@ pub(crate) struct Wish {
 
 impl Wish {
     /// Denies nothing, and wants no delegation.
-    const fn of(how: OpenHow) -> Self {
+    pub(crate) const fn of(how: OpenHow) -> Self {
         Self { how, deny: DENY_NONE, delegation: WANT_NO_DELEGATION }
     }
 }
@@ -75,8 +76,17 @@ pub(crate) struct OpenedAs {
     pub(crate) delegation: Option<StateId>,
 }
 
-impl Nfs4Session {
-    pub(crate) async fn perform_operation(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+impl Operations for Nfs4Session {
+    fn lacks(&self) -> Lacks {
+        Lacks {
+            rights: "NFS 4 has delegations and no leases of files",
+            notifications: "this client over NFS 4",
+            semaphores: "NFS",
+            ..Lacks::of(if self.minor == 0 { "NFS 4.0" } else { "NFS 4.1" })
+        }
+    }
+
+    async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         match op {
             MetaOp::Open { path, how, policy } => {
                 check_policy(*policy).map_err(|refusal| refusal.at_open())?;
@@ -107,41 +117,15 @@ impl Nfs4Session {
             MetaOp::Link { from, to } => self.link(from, to).await,
             MetaOp::SetModified { path, seconds } => self.set_modified(path, *seconds).await,
             MetaOp::Space => self.space().await,
-            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => Err(OpError::no_client_cache()),
-            MetaOp::Map { .. } => Err(OpError::cannot_map()),
-            MetaOp::CopyRange { .. }
-            | MetaOp::CloneRange { .. }
-            | MetaOp::PunchHole { .. }
-            | MetaOp::ReadSparse { .. } => self.perform_on_range(op).await,
-            MetaOp::Lock { file, offset, bytes, wait } => {
-                self.lock(*file, *offset, *bytes, *wait).await.map(|()| MetaYield::Done)
-            }
-            MetaOp::Unlock { file, offset, bytes } => {
-                self.unlock(*file, *offset, *bytes).await.map(|()| MetaYield::Done)
-            }
-            MetaOp::OpenDenying { path } => {
-                let wish = Wish { deny: DENY_BOTH, ..Wish::of(OpenHow::ReadWrite) };
-                self.open_with(path, wish, IoPolicy::default()).await
-            }
-            MetaOp::OpenSemaphore { .. }
-            | MetaOp::WaitSemaphore
-            | MetaOp::SignalSemaphore
-            | MetaOp::CloseSemaphore => Err(OpError::no_semaphores("NFS")),
-            MetaOp::OpenLeased { .. } => {
-                Err(OpError::no_rights("NFS 4 has delegations and no leases of files"))
-            }
-            MetaOp::OpenDelegated { path } => self.open_delegated(path).await,
-            MetaOp::AwaitRecall { file } => self.await_recall(*file).await,
-            MetaOp::GiveBack { file } => {
-                let had_one = self.end_delegation_of(*file).await?;
-                had_one.then_some(MetaYield::Done).ok_or_else(OpError::no_right)
-            }
-            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
-                Err(OpError::no_notifications("this client over NFS 4"))
-            }
         }
     }
+}
 
+impl Watch for Nfs4Session {}
+impl Semaphores for Nfs4Session {}
+impl ClientCache for Nfs4Session {}
+
+impl Nfs4Session {
     /// LOOKUP of a name: its handle and kind.
     pub(crate) async fn lookup(
         &mut self,
@@ -196,7 +180,7 @@ impl Nfs4Session {
     }
 
     /// OPEN without a delegation.
-    async fn open_with(&mut self, path: &str, wish: Wish, policy: IoPolicy) -> Result<MetaYield, OpError> {
+    pub(crate) async fn open_with(&mut self, path: &str, wish: Wish, policy: IoPolicy) -> CallResult {
         let OpenedAs { file, handle, size, delegation } = self.open_wishing(path, wish, policy).await?;
         if let Some(delegation) = delegation {
             self.return_delegation(handle, delegation).await?;

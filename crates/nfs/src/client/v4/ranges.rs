@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use sharebench_model::{FileRef, MetaOp, MetaYield, OpError};
+use sharebench_model::{FileRef, MetaYield, OpError};
+use sharebench_target::{CallResult, Operations, ServerSide};
 
 use crate::client::v4::compound::{Compound, Results};
 use crate::client::v4::recovery::{MAX_RETRY_DELAY, MIN_RETRY_DELAY};
@@ -17,11 +18,6 @@ use crate::v4::list::List;
 use crate::v4::operation::Operation;
 use crate::v4::sparse::{Clone4, Copied, Copy, Offload, OffloadState, Range};
 use crate::v4::status::Nfs4Status;
-
-/// Name of a protocol version without these operations.
-const fn version(minor: u32) -> &'static str {
-    if minor == 0 { "NFS 4.0" } else { "NFS 4.1" }
-}
 
 /// What became of a COPY.
 enum CopyEnd {
@@ -40,26 +36,66 @@ fn ended(offloaded: Offloaded) -> Result<u64, OpError> {
     }
 }
 
+impl ServerSide for Nfs4Session {
+    /// COPY of as many bytes as the server copies by one call; returns how many these were.
+    async fn copy_range(&mut self, from: FileRef, to: FileRef, offset: u64, bytes: u64) -> CallResult {
+        self.check_version("copies a file")?;
+        let files = [self.files.get(from)?.handle, self.files.get(to)?.handle];
+        let copied = match self.copy(&files, offset, bytes, true).await? {
+            CopyEnd::Copied(copied) => copied,
+            CopyEnd::Continues(state) => self.wait_for_copy(files[1], state).await?,
+            CopyEnd::NotSynchronous => match self.copy(&files, offset, bytes, false).await? {
+                CopyEnd::Copied(copied) => copied,
+                CopyEnd::Continues(state) => self.wait_for_copy(files[1], state).await?,
+                CopyEnd::NotSynchronous => {
+                    return Err(Nfs4Status::OffloadNoReqs.failure(Operation::Copy.name()));
+                }
+            },
+        };
+        if copied > bytes {
+            return Err(OpError::copied_too_much(Operation::Copy.name(), copied, bytes));
+        }
+        Ok(MetaYield::Bytes(copied))
+    }
+
+    async fn clone_range(&mut self, from: FileRef, to: FileRef, bytes: u64) -> CallResult {
+        self.check_version("clones a file")?;
+        let files = [self.files.get(from)?.handle, self.files.get(to)?.handle];
+        let clone = Clone4 {
+            source_state: files[0].state,
+            destination_state: files[1].state,
+            source_offset: 0,
+            destination_offset: 0,
+            count: bytes,
+        };
+        self.between(Operation::Clone, &files, &clone).await?.done(Operation::Clone)?;
+        Ok(MetaYield::Done)
+    }
+
+    async fn punch_hole(&mut self, file: FileRef, offset: u64, bytes: u64) -> CallResult {
+        self.check_version("punches a hole")?;
+        let OpenState { handle, state, .. } = self.files.get(file)?.handle;
+        let build = |compound: &mut Compound<'_>, _: Caller| {
+            compound
+                .handle(&handle)
+                .operation(Operation::Deallocate, &Range { state, offset, length: bytes });
+        };
+        let mut results = self.request(Request::changing(Operation::Deallocate), build).await?;
+        results.done(Operation::PutFh)?;
+        results.done(Operation::Deallocate)?;
+        Ok(MetaYield::Done)
+    }
+
+    async fn read_sparse(&mut self, file: FileRef, offset: u64, len: u32) -> CallResult {
+        self.check_version("reads holes without their zeros")?;
+        self.read_with_holes(file, offset, len).await.map(MetaYield::Bytes)
+    }
+}
+
 impl Nfs4Session {
-    pub(crate) async fn perform_on_range(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
-        if self.minor < 2 {
-            return Err(OpError::no_ranges(version(self.minor), op));
-        }
-        match op {
-            MetaOp::CopyRange { from, to, offset, bytes } => {
-                self.copy_range(*from, *to, *offset, *bytes).await.map(MetaYield::Bytes)
-            }
-            MetaOp::CloneRange { from, to, bytes } => {
-                self.clone_range(*from, *to, *bytes).await.map(|()| MetaYield::Done)
-            }
-            MetaOp::PunchHole { file, offset, bytes } => {
-                self.deallocate(*file, *offset, *bytes).await.map(|()| MetaYield::Done)
-            }
-            MetaOp::ReadSparse { file, offset, len } => {
-                self.read_sparse(*file, *offset, *len).await.map(MetaYield::Bytes)
-            }
-            _ => Err(OpError::no_ranges("NFS 4.2", op)),
-        }
+    /// Fails in the versions before 4.2.
+    fn check_version(&self, does: &str) -> Result<(), OpError> {
+        if self.minor < 2 { Err(self.lacks().no_request(does)) } else { Ok(()) }
     }
 
     /// Performs an operation from the saved to the current handle.
@@ -81,32 +117,6 @@ impl Nfs4Session {
         results.done(Operation::SaveFh)?;
         results.done(Operation::PutFh)?;
         Ok(results)
-    }
-
-    /// COPY of as many bytes as the server copies by one call; returns how many these were.
-    async fn copy_range(
-        &mut self,
-        from: FileRef,
-        to: FileRef,
-        offset: u64,
-        bytes: u64,
-    ) -> Result<u64, OpError> {
-        let files = [self.files.get(from)?.handle, self.files.get(to)?.handle];
-        let copied = match self.copy(&files, offset, bytes, true).await? {
-            CopyEnd::Copied(copied) => copied,
-            CopyEnd::Continues(state) => self.wait_for_copy(files[1], state).await?,
-            CopyEnd::NotSynchronous => match self.copy(&files, offset, bytes, false).await? {
-                CopyEnd::Copied(copied) => copied,
-                CopyEnd::Continues(state) => self.wait_for_copy(files[1], state).await?,
-                CopyEnd::NotSynchronous => {
-                    return Err(Nfs4Status::OffloadNoReqs.failure(Operation::Copy.name()));
-                }
-            },
-        };
-        if copied > bytes {
-            return Err(OpError::copied_too_much(Operation::Copy.name(), copied, bytes));
-        }
-        Ok(copied)
     }
 
     async fn copy(
@@ -168,30 +178,6 @@ impl Nfs4Session {
         let mut results = self.request(Request::reading(Operation::OffloadStatus), build).await?;
         results.done(Operation::PutFh)?;
         results.get(Operation::OffloadStatus)
-    }
-
-    async fn clone_range(&mut self, from: FileRef, to: FileRef, bytes: u64) -> Result<(), OpError> {
-        let files = [self.files.get(from)?.handle, self.files.get(to)?.handle];
-        let clone = Clone4 {
-            source_state: files[0].state,
-            destination_state: files[1].state,
-            source_offset: 0,
-            destination_offset: 0,
-            count: bytes,
-        };
-        self.between(Operation::Clone, &files, &clone).await?.done(Operation::Clone)
-    }
-
-    async fn deallocate(&mut self, file: FileRef, offset: u64, bytes: u64) -> Result<(), OpError> {
-        let OpenState { handle, state, .. } = self.files.get(file)?.handle;
-        let build = |compound: &mut Compound<'_>, _: Caller| {
-            compound
-                .handle(&handle)
-                .operation(Operation::Deallocate, &Range { state, offset, length: bytes });
-        };
-        let mut results = self.request(Request::changing(Operation::Deallocate), build).await?;
-        results.done(Operation::PutFh)?;
-        results.done(Operation::Deallocate)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow};
+use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, SessionOp};
 use sharebench_target::{Session, SessionSpec, Target, TargetUrl, call};
 
 use super::whole_file_tests::{RPC_HEAD, changing};
@@ -31,7 +31,7 @@ async fn opened(address: SocketAddr) -> (Box<dyn Session>, FileRef) {
 }
 
 async fn copied(session: &mut dyn Session, file: FileRef, bytes: u64) -> Result<MetaYield, OpError> {
-    call(session, MetaOp::CopyRange { from: file, to: file, offset: 0, bytes }).await
+    call(session, SessionOp::CopyRange { from: file, to: file, offset: 0, bytes }).await
 }
 
 /// Code of the last result of a reply.
@@ -137,7 +137,7 @@ async fn a_server_without_requests_for_holes_gets_each_of_them_once() {
         let (mut session, file) = opened(address).await;
         for requests in [2, 0] {
             let before = session.wire().requests;
-            let read = call(&mut *session, MetaOp::ReadSparse { file, offset: 0, len: 4096 }).await;
+            let read = call(&mut *session, SessionOp::ReadSparse { file, offset: 0, len: 4096 }).await;
             assert_eq!(read.unwrap_err().class, ErrorClass::Unsupported);
             assert_eq!(session.wire().requests - before, requests);
         }

@@ -10,8 +10,8 @@ use sharebench_client_core::{
     Caller, Connection, Protocol, ReplyQueues, SlotPayloads, TransferLimit, TransferLimits,
 };
 use sharebench_model::{
-    DataOp, Fact, FileRef, MetaOp, MetaYield, NO_CLIENT_CACHE, OpError, PolicyCount, Reply, Slot,
-    TargetFacts, TcpReading, WireCount,
+    DataOp, Fact, FileRef, NO_CLIENT_CACHE, OpError, PolicyCount, Reply, Slot, TargetFacts, TcpReading,
+    WireCount,
 };
 use sharebench_target::SessionSpec;
 use tokio::net::TcpStream;
@@ -60,7 +60,7 @@ pub(crate) type Nfs4Session = NfsCaller<Nfs4State>;
 /// is one COMPOUND as well. If the server postpones it
 /// (`NFS4ERR_DELAY`), or its connection is lost, it is sent again, and its reply counts each time. From minor version 1 on
 /// a repeated call has the slot and the number of the first attempt, so that the server performs it only once. The
-/// session wants no layouts, and delegations only for [`MetaOp::OpenDelegated`], so that every operation is measured at the
+/// session wants no layouts, and delegations only for [`SessionOp::OpenDelegated`], so that every operation is measured at the
 /// server.
 #[derive(Debug)]
 pub(crate) struct Nfs4State {
@@ -253,10 +253,6 @@ impl Protocol for Nfs4Session {
     fn begin(&mut self) {
         self.requests = 0;
         self.directories.begin_operation();
-    }
-
-    fn perform(&mut self, op: &MetaOp) -> impl Future<Output = Result<MetaYield, OpError>> {
-        self.perform_operation(op)
     }
 
     /// Of several operations in flight the session does not know which of them has used a kept handle.

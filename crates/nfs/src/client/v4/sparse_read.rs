@@ -55,7 +55,12 @@ fn fill(reader: &mut Reader<'_>, offset: u64, buffer: &mut [u8]) -> Result<Fille
 
 impl Nfs4Session {
     /// Reads a range into the buffer of slot 0; returns how many bytes the reply covers.
-    pub(crate) async fn read_sparse(&mut self, file: FileRef, offset: u64, len: u32) -> Result<u64, OpError> {
+    pub(crate) async fn read_with_holes(
+        &mut self,
+        file: FileRef,
+        offset: u64,
+        len: u32,
+    ) -> Result<u64, OpError> {
         let open = self.files.get(file)?.handle;
         let mut buffer = self.payloads.take(0);
         let count = len.min(self.limits.read_max);

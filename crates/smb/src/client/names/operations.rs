@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat};
+use sharebench_target::{CallResult, ClientCache, Lacks, Operations, Semaphores};
 
 use crate::client::exchange::Exchange;
 use crate::client::names::policy::{access_and_disposition, create_options};
@@ -35,9 +36,12 @@ pub(crate) fn unreadable(request: &'static str) -> impl Fn(WireError) -> OpError
     move |error| OpError::new(ErrorClass::Protocol, OpStep::Request(request), error.to_string())
 }
 
-impl SmbSession {
-    /// Performs one operation.
-    pub(crate) async fn perform_operation(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+impl Operations for SmbSession {
+    fn lacks(&self) -> Lacks {
+        Lacks { rights: "SMB has leases and no delegations", ..Lacks::of("SMB") }
+    }
+
+    async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         match op {
             MetaOp::Open { path, how, policy } => self.open(path, *how, *policy).await,
             MetaOp::Close { file } => {
@@ -67,31 +71,14 @@ impl SmbSession {
             MetaOp::Link { .. } => Err(OpError::no_links()),
             MetaOp::SetModified { path, seconds } => self.set_modified(path, *seconds).await,
             MetaOp::Space => self.space().await,
-            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => Err(OpError::no_client_cache()),
-            MetaOp::Map { .. } => Err(OpError::cannot_map()),
-            MetaOp::CopyRange { from, to, offset, bytes } => {
-                self.copy_range(*from, *to, *offset, *bytes).await.map(MetaYield::Bytes)
-            }
-            MetaOp::CloneRange { from, to, bytes } => self.clone_range(*from, *to, *bytes).await,
-            MetaOp::PunchHole { file, offset, bytes } => self.punch_hole(*file, *offset, *bytes).await,
-            MetaOp::ReadSparse { .. } => Err(OpError::no_ranges("SMB", op)),
-            MetaOp::Lock { file, offset, bytes, wait } => self.lock(*file, *offset, *bytes, *wait).await,
-            MetaOp::Unlock { file, offset, bytes } => self.unlock(*file, *offset, *bytes).await,
-            MetaOp::OpenDenying { path } => self.open_denying(path).await,
-            MetaOp::OpenSemaphore { .. }
-            | MetaOp::WaitSemaphore
-            | MetaOp::SignalSemaphore
-            | MetaOp::CloseSemaphore => Err(OpError::no_semaphores("SMB")),
-            MetaOp::OpenLeased { path } => self.open_leased(path).await,
-            MetaOp::OpenDelegated { .. } => Err(OpError::no_rights("SMB has leases and no delegations")),
-            MetaOp::AwaitRecall { file } => self.await_break(*file).await,
-            MetaOp::GiveBack { file } => self.end_right_of(*file),
-            MetaOp::OpenDirectory { path } => self.open_directory(path).await,
-            MetaOp::Watch { file } => self.watch(*file).await,
-            MetaOp::AwaitChange { file } => self.await_change(*file).await,
         }
     }
+}
 
+impl Semaphores for SmbSession {}
+impl ClientCache for SmbSession {}
+
+impl SmbSession {
     /// Fails if the target's directory does not exist.
     pub(crate) async fn check_directory(&mut self) -> Result<(), OpError> {
         let (directory, _) =

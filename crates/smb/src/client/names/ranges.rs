@@ -1,6 +1,7 @@
 //! Operations that the server performs on ranges of open files by itself: copies, clones and holes.
 
 use sharebench_model::{FileRef, MetaYield, OpError};
+use sharebench_target::{CallResult, ServerSide};
 
 use crate::client::exchange::Exchange;
 use crate::client::names::operations::unreadable;
@@ -59,15 +60,11 @@ impl SmbSession {
         self.copies.source = Some((file, key));
         Ok(key)
     }
+}
 
+impl ServerSide for SmbSession {
     /// `FSCTL_SRV_COPYCHUNK` (MS-SMB2 2.2.31.1) of as many bytes as one request copies; returns how many it copied.
-    pub(crate) async fn copy_range(
-        &mut self,
-        from: FileRef,
-        to: FileRef,
-        offset: u64,
-        bytes: u64,
-    ) -> Result<u64, OpError> {
+    async fn copy_range(&mut self, from: FileRef, to: FileRef, offset: u64, bytes: u64) -> CallResult {
         let source = self.files.get(from)?.id;
         let target = self.files.get(to)?.id;
         let key = self.resume_key(source).await?;
@@ -84,7 +81,7 @@ impl SmbSession {
                 if copied > wanted {
                     return Err(OpError::copied_too_much(COPY, copied, wanted));
                 }
-                return Ok(copied);
+                return Ok(MetaYield::Bytes(copied));
             }
             let lowered = answer.ok().and_then(|stated| limits.lowered(stated));
             match lowered.filter(|_| status == NtStatus::INVALID_PARAMETER) {
@@ -96,12 +93,7 @@ impl SmbSession {
 
     /// `FSCTL_DUPLICATE_EXTENTS_TO_FILE` (MS-FSCC 2.3.7.2). The range must be within the target, so that its length is set
     /// before.
-    pub(crate) async fn clone_range(
-        &mut self,
-        from: FileRef,
-        to: FileRef,
-        bytes: u64,
-    ) -> Result<MetaYield, OpError> {
+    async fn clone_range(&mut self, from: FileRef, to: FileRef, bytes: u64) -> CallResult {
         let source = self.files.get(from)?.id;
         let target = self.files.get(to)?.id;
         self.set_info(target, END_OF_FILE, bytes.to_le_bytes().to_vec()).await?;
@@ -112,12 +104,7 @@ impl SmbSession {
     }
 
     /// `FSCTL_SET_SPARSE` (MS-FSCC 2.3.64), without which zeros are written, and `FSCTL_SET_ZERO_DATA` (2.3.67).
-    pub(crate) async fn punch_hole(
-        &mut self,
-        file: FileRef,
-        offset: u64,
-        bytes: u64,
-    ) -> Result<MetaYield, OpError> {
+    async fn punch_hole(&mut self, file: FileRef, offset: u64, bytes: u64) -> CallResult {
         let file = self.files.get(file)?.id;
         self.control_done("FSCTL_SET_SPARSE", SET_SPARSE, file, vec![1]).await?;
         let mut input = Vec::new();

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use sharebench_client_core::DialError;
 use sharebench_model::{MetaOp, MetaYield, Space};
-use sharebench_target::UrlPart;
 use sharebench_target::offers::ClockOffset;
+use sharebench_target::{Operations, UrlPart};
 use tokio::time::{Instant, timeout_at};
 
 use super::shares;
@@ -178,7 +178,7 @@ async fn examine_share(
     let mut session = SmbSession::new(channels, paths, negotiated.clone(), options.far.clone());
     session.check_directory().await.map_err(blame(UrlPart::Path))?;
     *opened = true;
-    if let Ok(MetaYield::Space(space)) = session.perform_operation(&MetaOp::Space).await {
+    if let Ok(MetaYield::Space(space)) = session.perform_basic(&MetaOp::Space).await {
         findings.space = Some(space);
     }
     Ok(session.into_channels().into_first())

@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::task::Poll;
 
 use sharebench_model::{CacheRight, FileRef, IoPolicy, MetaYield, OpError, OpenHow};
+use sharebench_target::{CacheRights, CallResult};
 
 use crate::client::channels::session_counts::LEASE_STATES;
 use crate::client::exchange::Exchange;
@@ -20,10 +21,10 @@ use crate::wire::durable::{self, DurableGrant, DurableRequest};
 use crate::wire::lease::{HANDLE, LEVEL, LeaseContext, READ, WRITE};
 use crate::wire::{FileId, oplock};
 
-impl SmbSession {
+impl CacheRights for SmbSession {
     /// Opens a file with a request for a lease on everything (MS-SMB2 3.2.4.3.8), whatever the URL requests. A server without
     /// leases is requested a batch oplock, which permits the same. Its break is awaited from now on.
-    pub(crate) async fn open_leased(&mut self, path: &str) -> Result<MetaYield, OpError> {
+    async fn open_leased(&mut self, path: &str) -> CallResult {
         let dialect = self.negotiated.dialect;
         let oldest = LeaseChoice::File(READ).oldest_dialect();
         if dialect < oldest || self.negotiated.capabilities & LEASING == 0 {
@@ -42,7 +43,33 @@ impl SmbSession {
         self.hold(id, right).await
     }
 
-    async fn open_with_oplock(&mut self, path: &str) -> Result<MetaYield, OpError> {
+    /// Waits for the break of the lease or oplock of [`Self::open_leased`]. The channel acknowledges it, as every break.
+    async fn await_recall(&mut self, file: FileRef) -> CallResult {
+        if self.leased != Some(file) {
+            return Err(OpError::no_right());
+        }
+        poll_fn(|cx| {
+            self.channels.listen(cx);
+            if let Some(error) = self.channels.failure() {
+                return Poll::Ready(Err(error));
+            }
+            if self.channels.is_broken() { Poll::Ready(Ok(())) } else { Poll::Pending }
+        })
+        .await?;
+        Ok(MetaYield::Done)
+    }
+
+    /// The right of this file was taken back and the break acknowledged.
+    async fn give_back(&mut self, file: FileRef) -> CallResult {
+        match self.leased.take_if(|leased| *leased == file) {
+            Some(_) => Ok(MetaYield::Done),
+            None => Err(OpError::no_right()),
+        }
+    }
+}
+
+impl SmbSession {
+    async fn open_with_oplock(&mut self, path: &str) -> CallResult {
         self.channels.oplock_requested();
         let extras = CreateExtras { oplock: oplock::BATCH, ..CreateExtras::default() };
         let (id, response) =
@@ -67,7 +94,7 @@ impl SmbSession {
     }
 
     /// Keeps an open file with the right that was granted.
-    async fn hold(&mut self, id: FileId, right: CacheRight) -> Result<MetaYield, OpError> {
+    async fn hold(&mut self, id: FileId, right: CacheRight) -> CallResult {
         match self.files.open(OpenFile { id, policy: IoPolicy::default() }) {
             Ok(file) => {
                 self.leased = (right != CacheRight::None).then_some(file);
@@ -77,30 +104,6 @@ impl SmbSession {
                 self.close_file(id).await?;
                 Err(error)
             }
-        }
-    }
-
-    /// Waits for the break of the lease or oplock of [`Self::open_leased`]. The channel acknowledges it, as every break.
-    pub(crate) async fn await_break(&mut self, file: FileRef) -> Result<MetaYield, OpError> {
-        if self.leased != Some(file) {
-            return Err(OpError::no_right());
-        }
-        poll_fn(|cx| {
-            self.channels.listen(cx);
-            if let Some(error) = self.channels.failure() {
-                return Poll::Ready(Err(error));
-            }
-            if self.channels.is_broken() { Poll::Ready(Ok(())) } else { Poll::Pending }
-        })
-        .await?;
-        Ok(MetaYield::Done)
-    }
-
-    /// The right of this file was taken back and the break acknowledged.
-    pub(crate) fn end_right_of(&mut self, file: FileRef) -> Result<MetaYield, OpError> {
-        match self.leased.take_if(|leased| *leased == file) {
-            Some(_) => Ok(MetaYield::Done),
-            None => Err(OpError::no_right()),
         }
     }
 

@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use sharebench_model::{ChangeKind, ErrorClass, FileRef, IoPolicy, MetaYield, NameChange, OpError, OpStep};
+use sharebench_target::{CallResult, Watch};
 
 use crate::client::channels::channel::Channel;
 use crate::client::channels::requests::Request;
@@ -86,9 +87,9 @@ impl Channels {
     }
 }
 
-impl SmbSession {
+impl Watch for SmbSession {
     /// CREATE of a directory with the right to list it, without which a server reports no changes (MS-SMB2 3.3.5.19).
-    pub(crate) async fn open_directory(&mut self, path: &str) -> Result<MetaYield, OpError> {
+    async fn open_directory(&mut self, path: &str) -> CallResult {
         let rights = access::READ_DATA | ATTRIBUTE_ACCESS;
         let (directory, _) = self.create(path, rights, disposition::OPEN, options::DIRECTORY_FILE).await?;
         match self.files.open(OpenFile { id: directory, policy: IoPolicy::default() }) {
@@ -102,7 +103,7 @@ impl SmbSession {
 
     /// `CHANGE_NOTIFY` for names, not below the directory. The server answers at once that the request is pending, or with changes
     /// since the last one.
-    pub(crate) async fn watch(&mut self, file: FileRef) -> Result<MetaYield, OpError> {
+    async fn watch(&mut self, file: FileRef) -> CallResult {
         let directory = self.files.get(file)?.id;
         if self.watched.is_some() {
             return Err(OpError::not_watched("the session watches a directory already"));
@@ -128,7 +129,7 @@ impl SmbSession {
     }
 
     /// Waits for the report of [`Self::watch`].
-    pub(crate) async fn await_change(&mut self, file: FileRef) -> Result<MetaYield, OpError> {
+    async fn await_change(&mut self, file: FileRef) -> CallResult {
         if self.watched != Some(file) {
             return Err(OpError::not_watched("the directory is not watched"));
         }
@@ -141,7 +142,9 @@ impl SmbSession {
             status => Err(status.failure(NAME)),
         }
     }
+}
 
+impl SmbSession {
     /// Withdraws the request of [`Self::watch`] if it concerns this file.
     pub(crate) async fn end_watch_of(&mut self, file: FileRef) -> Result<(), OpError> {
         if self.watched != Some(file) {

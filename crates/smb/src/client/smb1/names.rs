@@ -4,7 +4,9 @@ use sharebench_model::{
     Entry, ErrorClass, FileRef, IoPolicy, ListedPage, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space,
     Stat,
 };
-use sharebench_target::{HeldEntries, ListingGuard};
+use sharebench_target::{
+    CallResult, ClientCache, HeldEntries, Lacks, ListingGuard, Operations, Semaphores, ServerSide, Watch,
+};
 
 use super::connection::oplock_file;
 use super::session::{Nt1File, Nt1Session};
@@ -38,9 +40,17 @@ pub(super) struct Search {
     guard: ListingGuard,
 }
 
-impl Nt1Session {
-    /// Performs one operation.
-    pub(super) async fn perform(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+impl Operations for Nt1Session {
+    fn lacks(&self) -> Lacks {
+        Lacks {
+            rights: "delegations are those of NFS",
+            notifications: "this client over SMB1",
+            semaphores: "SMB",
+            ..Lacks::of("SMB1")
+        }
+    }
+
+    async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         match op {
             MetaOp::Open { path, how, policy } => self.open(path, *how, *policy).await,
             MetaOp::Close { file } => {
@@ -80,29 +90,16 @@ impl Nt1Session {
                 let sizes = fs_size(&self.connection.collected.data).map_err(unreadable(TRANSACTION))?;
                 Ok(MetaYield::Space(Space { total: sizes.0, available: sizes.1 }))
             }
-            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => Err(OpError::no_client_cache()),
-            MetaOp::Map { .. } => Err(OpError::cannot_map()),
-            MetaOp::CopyRange { .. }
-            | MetaOp::CloneRange { .. }
-            | MetaOp::PunchHole { .. }
-            | MetaOp::ReadSparse { .. } => Err(OpError::no_ranges("SMB1", op)),
-            MetaOp::Lock { file, offset, bytes, wait } => self.lock(*file, *offset, *bytes, *wait).await,
-            MetaOp::Unlock { file, offset, bytes } => self.unlock(*file, *offset, *bytes).await,
-            MetaOp::OpenDenying { path } => self.open_denying(path).await,
-            MetaOp::OpenSemaphore { .. }
-            | MetaOp::WaitSemaphore
-            | MetaOp::SignalSemaphore
-            | MetaOp::CloseSemaphore => Err(OpError::no_semaphores("SMB")),
-            MetaOp::OpenLeased { path } => self.open_with_oplock(path).await,
-            MetaOp::AwaitRecall { file } => self.await_break(*file).await,
-            MetaOp::GiveBack { file } => self.end_right_of(*file),
-            MetaOp::OpenDelegated { .. } => Err(OpError::no_rights("delegations are those of NFS")),
-            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
-                Err(OpError::no_notifications("this client over SMB1"))
-            }
         }
     }
+}
 
+impl Watch for Nt1Session {}
+impl ServerSide for Nt1Session {}
+impl Semaphores for Nt1Session {}
+impl ClientCache for Nt1Session {}
+
+impl Nt1Session {
     /// The name below the share, which starts with a separator.
     fn name(&self, path: &str) -> Result<String, OpError> {
         // Servers take these characters for patterns, so that one request could remove several files.

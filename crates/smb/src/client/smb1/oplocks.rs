@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use sharebench_model::{CacheRight, FileRef, IoPolicy, MetaYield, OpError, OpenHow};
+use sharebench_target::{CacheRights, CallResult};
 
 use super::connection::oplock_file;
 use super::session::Nt1Session;
@@ -11,9 +12,9 @@ use crate::nt1::file::{REQUEST_BATCH_OPLOCK, REQUEST_OPLOCK, oplock_level};
 use crate::wire::create::SHARE_ALL;
 use crate::wire::oplock;
 
-impl Nt1Session {
+impl CacheRights for Nt1Session {
     /// Opens a file with a request for a batch oplock. Its break is awaited from now on.
-    pub(super) async fn open_with_oplock(&mut self, path: &str) -> Result<MetaYield, OpError> {
+    async fn open_leased(&mut self, path: &str) -> CallResult {
         let flags = REQUEST_OPLOCK | REQUEST_BATCH_OPLOCK;
         // A break may arrive together with the reply to the open.
         self.connection.oplocks.oplock_requested();
@@ -31,8 +32,8 @@ impl Nt1Session {
         Ok(MetaYield::OpenedToCache { file, right })
     }
 
-    /// Waits for the break of the oplock of [`Self::open_with_oplock`], which is acknowledged when it arrives.
-    pub(super) async fn await_break(&mut self, file: FileRef) -> Result<MetaYield, OpError> {
+    /// Waits for the break of the oplock of [`Self::open_leased`], which is acknowledged when it arrives.
+    async fn await_recall(&mut self, file: FileRef) -> CallResult {
         if self.held != Some(file) {
             return Err(OpError::no_right());
         }
@@ -48,7 +49,7 @@ impl Nt1Session {
     }
 
     /// The oplock of this file was taken back and the break acknowledged.
-    pub(super) fn end_right_of(&mut self, file: FileRef) -> Result<MetaYield, OpError> {
+    async fn give_back(&mut self, file: FileRef) -> CallResult {
         match self.held.take_if(|held| *held == file) {
             Some(_) => Ok(MetaYield::Done),
             None => Err(OpError::no_right()),

@@ -4,11 +4,11 @@ use std::task::{Context, Poll};
 
 use sharebench_client_core::{OpenFileTable, SlotPayload, TransferLimit};
 use sharebench_model::{
-    CachePolicy, DataOp, Fact, FileRef, MetaOp, MetaReply, NO_CLIENT_CACHE, OpError, PolicyCount, Reply,
+    CachePolicy, DataOp, Fact, FileRef, MetaReply, NO_CLIENT_CACHE, OpError, PolicyCount, Reply, SessionOp,
     Slot, Stability, TargetFacts, TcpReading, WireCount,
 };
 use sharebench_relay::Far;
-use sharebench_target::{Extensions, Idle, LocalBoxFuture, Probe, Readings, Session};
+use sharebench_target::{Extensions, Idle, LocalBoxFuture, Probe, Readings, Session, perform_counted};
 
 use super::connection::{Completion, Connection, Request};
 use super::names::Search;
@@ -174,12 +174,8 @@ impl Session for Nt1Session {
         if replies.len() > before { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
-        Box::pin(async move {
-            let before = self.connection.wire().requests;
-            let result = self.perform(&op).await;
-            MetaReply { result, requests: (self.connection.wire().requests - before) as u32 }
-        })
+    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
+        Box::pin(perform_counted(self, op))
     }
 
     fn wire(&self) -> WireCount {

@@ -13,7 +13,7 @@ fn fields(policy: IoPolicy, dialect: u16) -> ((u32, u8, u8, u32), PolicyCount) {
         session.negotiated.dialect = dialect;
         let client = async {
             let open = MetaOp::Open { path: "f".into(), how: OpenHow::ReadWrite, policy };
-            let opened = session.call(open).await.result.unwrap();
+            let opened = session.perform_call(open.into()).await.result.unwrap();
             let MetaYield::Opened { file, .. } = opened else { panic!("{opened:?}") };
             read(&mut session, 0, file, 10);
             let stability = Stability::Unstable;

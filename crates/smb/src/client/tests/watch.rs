@@ -1,6 +1,6 @@
 //! Directories that a scripted server watches.
 
-use sharebench_model::{ChangeKind, MetaOp, MetaYield, NameChange};
+use sharebench_model::{ChangeKind, MetaOp, MetaYield, NameChange, SessionOp};
 
 use super::*;
 use crate::wire::change_notify::{Action, ChangeNotifyRequest, put_changes};
@@ -36,7 +36,8 @@ async fn answer_echo(server: &mut Server) {
     server.send(&message(&answer(&request, NtStatus::SUCCESS), |out| Empty::default().encode(out))).await;
 }
 
-async fn call(session: &mut TestSession, op: MetaOp) -> (Result<MetaYield, OpError>, u32) {
+async fn call(session: &mut TestSession, op: impl Into<SessionOp>) -> (Result<MetaYield, OpError>, u32) {
+    let session: &mut dyn Session = session;
     let reply = session.call(op).await;
     (reply.result, reply.requests)
 }
@@ -46,16 +47,16 @@ fn a_report_arrives_while_the_session_does_other_things() {
     run(async {
         let (mut session, file, mut server) = pair(1, 8, 7).await;
         let client = async {
-            assert_eq!(call(&mut session, MetaOp::Watch { file }).await, (Ok(MetaYield::Done), 1));
-            let second = call(&mut session, MetaOp::Watch { file }).await;
+            assert_eq!(call(&mut session, SessionOp::Watch { file }).await, (Ok(MetaYield::Done), 1));
+            let second = call(&mut session, SessionOp::Watch { file }).await;
             assert_eq!((second.0.unwrap_err().class, second.1), (ErrorClass::Busy, 0));
             assert_eq!(session.empty_request().await, Some(Ok(())));
             // The report of the first request arrived before the reply to this one.
             assert_eq!(session.empty_request().await, Some(Ok(())));
-            let first = call(&mut session, MetaOp::AwaitChange { file }).await;
-            assert_eq!(call(&mut session, MetaOp::Watch { file }).await, (Ok(MetaYield::Done), 1));
-            let second = call(&mut session, MetaOp::AwaitChange { file }).await;
-            let none = call(&mut session, MetaOp::AwaitChange { file }).await;
+            let first = call(&mut session, SessionOp::AwaitChange { file }).await;
+            assert_eq!(call(&mut session, SessionOp::Watch { file }).await, (Ok(MetaYield::Done), 1));
+            let second = call(&mut session, SessionOp::AwaitChange { file }).await;
+            let none = call(&mut session, SessionOp::AwaitChange { file }).await;
             assert_eq!((none.0.unwrap_err().class, none.1), (ErrorClass::Busy, 0));
             (first, second)
         };
@@ -94,9 +95,9 @@ fn closing_a_watched_directory_cancels_the_request() {
             }
             let protected = |reply: Vec<u8>| if is_signed { signed(reply, &key()) } else { reply };
             let client = async {
-                assert_eq!(call(&mut session, MetaOp::Watch { file }).await.0, Ok(MetaYield::Done));
+                assert_eq!(call(&mut session, SessionOp::Watch { file }).await.0, Ok(MetaYield::Done));
                 // The wait is abandoned.
-                let mut report = session.call(MetaOp::AwaitChange { file });
+                let mut report = session.perform_call(SessionOp::AwaitChange { file }.into());
                 let polled = poll_fn(|cx| std::task::Poll::Ready(report.as_mut().poll(cx))).await;
                 assert!(polled.is_pending());
                 drop(report);
@@ -130,9 +131,9 @@ fn a_rejected_watch_and_a_malformed_report_are_errors_of_their_operations() {
     run(async {
         let (mut session, file, mut server) = pair(1, 8, 1 << 20).await;
         let client = async {
-            let rejected = call(&mut session, MetaOp::Watch { file }).await;
-            assert_eq!(call(&mut session, MetaOp::Watch { file }).await.0, Ok(MetaYield::Done));
-            let malformed = call(&mut session, MetaOp::AwaitChange { file }).await;
+            let rejected = call(&mut session, SessionOp::Watch { file }).await;
+            assert_eq!(call(&mut session, SessionOp::Watch { file }).await.0, Ok(MetaYield::Done));
+            let malformed = call(&mut session, SessionOp::AwaitChange { file }).await;
             assert_eq!(session.empty_request().await, Some(Ok(())));
             (rejected.0.unwrap_err(), malformed.0.unwrap_err())
         };
@@ -159,8 +160,8 @@ fn a_lost_connection_ends_the_wait() {
     run(async {
         let (mut session, file, mut server) = pair(1, 8, 1 << 20).await;
         let client = async {
-            assert_eq!(call(&mut session, MetaOp::Watch { file }).await.0, Ok(MetaYield::Done));
-            let lost = call(&mut session, MetaOp::AwaitChange { file }).await;
+            assert_eq!(call(&mut session, SessionOp::Watch { file }).await.0, Ok(MetaYield::Done));
+            let lost = call(&mut session, SessionOp::AwaitChange { file }).await;
             (lost.0.unwrap_err().class, call(&mut session, MetaOp::Close { file }).await.0.unwrap_err().class)
         };
         let server = async {

@@ -1,6 +1,6 @@
 //! Oplocks over SMB1: granted, broken by clients of both protocols, and acknowledged without a reply.
 
-use sharebench_model::{ErrorClass, Fact, MetaOp, MetaYield, OpenHow};
+use sharebench_model::{ErrorClass, Fact, MetaOp, MetaYield, OpenHow, SessionOp};
 use sharebench_smb::SmbTarget;
 use sharebench_smb::nt1::file::{
     KEEP_LEVEL_II, OPLOCK_RELEASE, REQUEST_BATCH_OPLOCK, REQUEST_OPLOCK, UNSOLICITED,
@@ -130,7 +130,7 @@ fn clients_of_smb1_and_smb2_break_the_caches_of_each_other() {
                 let opened = call(&mut *session, MetaOp::open("file", OpenHow::Read)).await.unwrap();
                 let MetaYield::Opened { file, .. } = opened else { panic!("{opened:?}") };
                 call(&mut *session, MetaOp::Close { file }).await.unwrap();
-                let leased = MetaOp::OpenLeased { path: "other".into() };
+                let leased = SessionOp::OpenLeased { path: "other".into() };
                 let missing = call(&mut *session, leased).await.unwrap_err();
                 assert_eq!(missing.class, ErrorClass::NotFound);
                 call(&mut *session, MetaOp::open("other", OpenHow::CreateNew)).await.unwrap();
@@ -147,16 +147,16 @@ fn clients_of_smb1_and_smb2_break_the_caches_of_each_other() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let mut session = target.connect(&SessionSpec::default()).await.unwrap();
-            let held = call(&mut *session, MetaOp::OpenLeased { path: "other".into() }).await.unwrap();
+            let held = call(&mut *session, SessionOp::OpenLeased { path: "other".into() }).await.unwrap();
             let MetaYield::OpenedToCache { file, .. } = held else { panic!("{held:?}") };
             let opener = std::thread::spawn(move || {
                 let mut raw = Raw::log_in(addr);
                 raw.create("other", (disposition::OPEN, SHARE_ALL)).unwrap();
             });
-            call(&mut *session, MetaOp::AwaitRecall { file }).await.unwrap();
+            call(&mut *session, SessionOp::AwaitRecall { file }).await.unwrap();
             opener.join().unwrap();
-            call(&mut *session, MetaOp::GiveBack { file }).await.unwrap();
-            assert!(call(&mut *session, MetaOp::AwaitRecall { file }).await.is_err(), "it is broken");
+            call(&mut *session, SessionOp::GiveBack { file }).await.unwrap();
+            assert!(call(&mut *session, SessionOp::AwaitRecall { file }).await.is_err(), "it is broken");
             call(&mut *session, MetaOp::Close { file }).await.unwrap();
             session.close().await;
         });
