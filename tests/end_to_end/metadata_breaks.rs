@@ -1,12 +1,12 @@
 //! A directory that is searched linearly, planted in virtual time: found where it is, and not claimed where it is not.
 
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
-use sharebench_engine::simulated::{Device, SimulatedTarget};
-use sharebench_engine::{Clock, Run, StopSignal};
-use sharebench_model::{Facts, RunEvent, RunHeader, RunOutcome, TargetIdentity};
+use sharebench_engine::simulated::{Device, SimulatedTarget, collect, finished_steps};
+use sharebench_engine::{Clock, StopSignal};
+use sharebench_model::{Facts, RunHeader, RunOutcome, TargetIdentity};
 use sharebench_plan::Plan;
 use sharebench_target::{MemoryTarget, Target};
 
@@ -25,23 +25,9 @@ fn analysed(seed: u64, sweep: &str, entry_ns: f64) -> Analysis {
     let clock = Clock::virtual_at(0);
     let device = Device::new(seed).varying_metadata(OPERATION, SPREAD).linear_directories(entry_ns);
     let target: Arc<dyn Target> = Arc::new(SimulatedTarget::new(MemoryTarget::new(), &clock, device));
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan: &plan,
-        targets: &[target],
-        done: &[],
-        directory: ".sharebench-break",
-        resumed: false,
-        stop: &StopSignal::default(),
-        clock: &clock,
-        events: &sender,
-        ranks: None,
-    };
-    assert_eq!(run.execute().unwrap().outcome, RunOutcome::Complete);
-    let steps = receiver.try_iter().filter_map(|event| match event {
-        RunEvent::StepFinished(step) => Some(*step),
-        _ => None,
-    });
+    let (end, events) = collect(&plan, &[target], &[], &clock, &StopSignal::default());
+    assert_eq!(end.unwrap().outcome, RunOutcome::Complete);
+    let steps = finished_steps(events);
     let header = RunHeader {
         title: "planted".into(),
         started_unix_ms: 0,
@@ -58,7 +44,7 @@ fn analysed(seed: u64, sweep: &str, entry_ns: f64) -> Analysis {
         command: String::new(),
         header,
         facts: vec![Facts::new()],
-        steps: steps.collect(),
+        steps,
         outcome: Some(RunOutcome::Complete),
     };
     analyse(&[run], &Options::default())

@@ -1,11 +1,11 @@
 //! Measures a property as a user would: plan, engine, results database, analysis.
 
 use std::fmt::Write as _;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
-use sharebench_engine::simulated::SimulatedTarget;
-use sharebench_engine::{Clock, Run, StopSignal};
+use sharebench_engine::simulated::{SimulatedTarget, collect};
+use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::{Facts, RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult, TargetIdentity};
 use sharebench_plan::{Plan, Precision, ResolvedPlan};
 use sharebench_results::{RunReference, RunSink, RunState, Store};
@@ -47,22 +47,11 @@ pub fn measure(property: &Property, seed: u64) -> Measured {
 fn stored(plan: &ResolvedPlan, targets: &[Arc<dyn Target>], clock: &Clock) -> RunData {
     let scratch = Scratch::new("planted").unwrap();
     let path = scratch.path().join("runs.db");
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan,
-        targets,
-        done: &[],
-        directory: ".sharebench-planted",
-        resumed: false,
-        stop: &StopSignal::default(),
-        clock,
-        events: &sender,
-        ranks: None,
-    };
-    assert_eq!(run.execute().unwrap().outcome, RunOutcome::Complete);
+    let (end, events) = collect(plan, targets, &[], clock, &StopSignal::default());
+    assert_eq!(end.unwrap().outcome, RunOutcome::Complete);
     let mut sink = RunSink::new(Store::open(&path).unwrap());
     sink.record(&RunEvent::Started(Box::new(header(plan)))).unwrap();
-    for event in receiver.try_iter() {
+    for event in events {
         sink.record(&event).unwrap();
     }
     let store = Store::open_read_only(&path).unwrap();

@@ -1,10 +1,10 @@
 //! The announced time of a run: its real time lies within the range, for a grid of plans and servers.
 
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
-use sharebench_engine::{Clock, Run, StopSignal};
+use sharebench_engine::simulated::{Device, Service, SimulatedTarget, collect};
+use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::RunOutcome;
 use sharebench_plan::{Plan, ResolvedPlan, SlowestTarget};
 use sharebench_target::{MemoryTarget, Target};
@@ -16,19 +16,8 @@ fn time_of(plan: &ResolvedPlan, service: Duration) -> Duration {
     let device = || Device::new(7).service_center(4, Service::Fixed(service));
     let target = || Arc::new(SimulatedTarget::new(MemoryTarget::new(), &clock, device())) as Arc<dyn Target>;
     let targets: Vec<Arc<dyn Target>> = plan.targets.iter().map(|_| target()).collect();
-    let (sender, _receiver) = mpsc::channel();
-    let run = Run {
-        plan,
-        targets: &targets,
-        done: &[],
-        directory: ".sharebench-test",
-        resumed: false,
-        stop: &StopSignal::default(),
-        clock: &clock,
-        events: &sender,
-        ranks: None,
-    };
-    assert_eq!(run.execute().unwrap().outcome, RunOutcome::Complete);
+    let (end, _) = collect(plan, &targets, &[], &clock, &StopSignal::default());
+    assert_eq!(end.unwrap().outcome, RunOutcome::Complete);
     Duration::from_nanos(clock.now())
 }
 

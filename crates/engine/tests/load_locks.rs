@@ -1,14 +1,12 @@
 //! Locks, denied files, rights to cache, notifications and semaphores as steps of transactions: who waits for whom, what is counted, and that nothing stays locked.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
-use sharebench_engine::{Clock, Run, StopSignal};
-use sharebench_model::{
-    ErrorClass, LoadDetail, MetaReply, RunEvent, RunOutcome, SessionOp, StepError, StepResult,
-};
+use sharebench_engine::simulated::{Device, Service, SimulatedTarget, collect, finished_steps};
+use sharebench_engine::{Clock, StopSignal};
+use sharebench_model::{ErrorClass, LoadDetail, MetaReply, RunOutcome, SessionOp, StepError, StepResult};
 use sharebench_plan::{Plan, Preset};
 use sharebench_target::{Fault, FaultyTarget, LocalBoxFuture, MemoryTarget, Session, Target};
 
@@ -52,24 +50,8 @@ fn execute(text: &str, target: impl Target + 'static) -> Ran {
 fn execute_at(text: &str, target: impl Target + 'static, clock: &Clock) -> Ran {
     let plan = Plan::parse(text).unwrap().resolve().unwrap();
     let targets = [Arc::new(target) as Arc<dyn Target>];
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan: &plan,
-        targets: &targets,
-        done: &[],
-        directory: ".sharebench-test",
-        resumed: false,
-        stop: &StopSignal::default(),
-        clock,
-        events: &sender,
-        ranks: None,
-    };
-    let outcome = run.execute().unwrap().outcome;
-    let steps = receiver.try_iter().filter_map(|event| match event {
-        RunEvent::StepFinished(step) => Some(*step),
-        _ => None,
-    });
-    Ran { outcome, steps: steps.collect() }
+    let (end, events) = collect(&plan, &targets, &[], clock, &StopSignal::default());
+    Ran { outcome: end.unwrap().outcome, steps: finished_steps(events) }
 }
 
 /// A target of which each session fails every tenth data operation, later than those that lay out the data set.

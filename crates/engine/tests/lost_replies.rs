@@ -3,13 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
-use sharebench_engine::{Clock, Run, StopSignal};
-use sharebench_model::{ErrorClass, Measure, MetaReply, OpError, OpStep, RunEvent, RunOutcome, SessionOp};
+use sharebench_engine::simulated::{Device, Service, SimulatedTarget, collect, finished_steps};
+use sharebench_engine::{Clock, StopSignal};
+use sharebench_model::{ErrorClass, Measure, MetaReply, OpError, OpStep, RunOutcome, SessionOp};
 use sharebench_plan::Plan;
 use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
@@ -144,25 +144,11 @@ fn measure(plan: &str, nth: u32) -> (Measure, MemoryTarget) {
     let device = Device::new(1).service_center(1, Service::Fixed(Duration::from_micros(200)));
     let losing = Losing { memory: memory.clone(), nth, sessions: AtomicU32::new(0) };
     let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(losing, &clock, device))];
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan: &Plan::parse(plan).unwrap().resolve().unwrap(),
-        targets: &targets,
-        done: &[],
-        directory: ".sharebench-lost",
-        resumed: false,
-        stop: &StopSignal::default(),
-        clock: &clock,
-        events: &sender,
-        ranks: None,
-    };
-    let end = run.execute().unwrap();
+    let plan = Plan::parse(plan).unwrap().resolve().unwrap();
+    let (end, events) = collect(&plan, &targets, &[], &clock, &StopSignal::default());
+    let end = end.unwrap();
     assert_eq!((end.outcome, end.leftovers), (RunOutcome::Complete, Vec::new()), "{nth}");
-    let step = receiver.try_iter().find_map(|event| match event {
-        RunEvent::StepFinished(step) => Some(step.measure),
-        _ => None,
-    });
-    (step.unwrap(), memory)
+    (finished_steps(events).swap_remove(0).measure, memory)
 }
 
 #[test]

@@ -1,20 +1,25 @@
 //! Policies of whole runs on doubles: refused before anything is made, kept, watched, and timed.
 #![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
-use std::task::{Context, Poll};
 
-use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
+use sharebench_engine::simulated::{collect, finished_steps};
+use sharebench_engine::{Clock, RunEnd, StartError, StopSignal};
 use sharebench_model::{
-    DataOp, IoPolicy, MetaReply, MetaYield, Reply, Residency, RunEvent, RunOutcome, SessionOp, Slot,
-    StepError, StepResult, TargetFacts, Verdict, WireCount,
+    DataOp, IoPolicy, MetaReply, MetaYield, Residency, RunOutcome, SessionOp, StepError, StepResult, Verdict,
 };
 use sharebench_plan::Plan;
 use sharebench_target::{
-    Capabilities, ConnectError, Extensions, LocalBoxFuture, MemoryTarget, NullTarget, PolicyRefusal,
-    PolicyTerms, Readings, Session, SessionSpec, Target,
+    Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, NullTarget, PolicyRefusal, PolicyTerms,
+    Session, SessionSpec, Target,
 };
+
+#[expect(dead_code, reason = "the target of these tests is another one")]
+#[path = "metadata/altered.rs"]
+mod altered;
+
+use altered::{Alteration, AlteredSession};
 
 /// A target in memory with a page cache that holds the same whatever is done.
 #[derive(Clone)]
@@ -29,11 +34,9 @@ struct Paged {
     reads: Arc<AtomicU64>,
 }
 
-struct PagedSession {
-    inner: Box<dyn Session>,
+#[derive(Clone)]
+struct PageCache {
     seen: Residency,
-    /// Requests that the target inside never saw.
-    looks: u64,
     reads: Arc<AtomicU64>,
 }
 
@@ -65,58 +68,23 @@ impl Target for Paged {
         Box::pin(async move {
             let inner = self.inner.connect(spec).await?;
             let reads = self.reads.clone();
-            Ok(Box::new(PagedSession { inner, seen, looks: 0, reads }) as Box<dyn Session>)
+            Ok(Box::new(AlteredSession(inner, PageCache { seen, reads })) as Box<dyn Session>)
         })
     }
 }
 
-impl Session for PagedSession {
-    fn facts(&self) -> TargetFacts {
-        self.inner.facts()
-    }
-
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.inner.buffer(slot)
-    }
-
-    fn max_transfer(&self, op: DataOp) -> u32 {
-        self.inner.max_transfer(op)
-    }
-
-    fn submit(&mut self, slot: Slot, op: DataOp) {
+impl Alteration for PageCache {
+    fn submit(&mut self, op: DataOp) {
         self.reads.fetch_add(u64::from(matches!(op, DataOp::Read { .. })), Ordering::Relaxed);
-        self.inner.submit(slot, op);
     }
 
-    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
-        self.inner.poll_replies(cx, replies)
-    }
-
-    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         let result = match op {
             SessionOp::Residency { .. } => Ok(MetaYield::Residency(self.seen)),
             SessionOp::DropCache { .. } => Ok(MetaYield::Done),
-            other => return self.inner.call(other),
+            other => return memory.perform_call(other),
         };
-        self.looks += 1;
-        Box::pin(async move { MetaReply { result, requests: 1 } })
-    }
-
-    fn wire(&self) -> WireCount {
-        let wire = self.inner.wire();
-        WireCount { requests: wire.requests + self.looks, ..wire }
-    }
-
-    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
-        None
-    }
-
-    fn readings(&self) -> Option<&dyn Readings> {
-        self.inner.readings()
-    }
-
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        self.inner.close()
+        Box::pin(std::future::ready(MetaReply { result, requests: 0 }))
     }
 }
 
@@ -135,25 +103,8 @@ fn run(
          record_sizes = ['4KiB']\n{sweep}"
     );
     let plan = Plan::parse(&text).unwrap().resolve().unwrap();
-    let (sender, receiver) = mpsc::channel();
-    let stop = StopSignal::default();
-    let end = Run {
-        plan: &plan,
-        targets,
-        done: &[],
-        directory: ".sharebench-policy",
-        resumed: false,
-        stop: &stop,
-        clock: &Clock::start(),
-        events: &sender,
-        ranks: None,
-    }
-    .execute();
-    let steps = receiver.try_iter().filter_map(|event| match event {
-        RunEvent::StepFinished(step) => Some(*step),
-        _ => None,
-    });
-    (end, steps.collect())
+    let (end, events) = collect(&plan, targets, &[], &Clock::start(), &StopSignal::default());
+    (end, finished_steps(events))
 }
 
 fn check<'a>(step: &'a StepResult, name: &str) -> Option<&'a sharebench_model::Check> {

@@ -1,8 +1,9 @@
 //! Whole runs whose number of steps depends on what they measure: their bounds, their end, their resumption.
 
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 
-use sharebench_engine::{Clock, Run, StopSignal};
+use sharebench_engine::simulated::collect;
+use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::{PrecisionReport, Round, RunEvent, RunOutcome, StepError, StepResult};
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_target::{MemoryTarget, Target};
@@ -30,25 +31,12 @@ struct Ran {
 #[expect(clippy::unwrap_used, reason = "a run that cannot start fails its test")]
 fn execute(plan: &ResolvedPlan, done: &[StepResult]) -> Ran {
     let target = || Arc::new(MemoryTarget::new()) as Arc<dyn Target>;
-    let (sender, receiver) = mpsc::channel();
-    let stop = StopSignal::default();
-    let clock = Clock::start();
-    let run = Run {
-        plan,
-        targets: &[target(), target()],
-        done,
-        directory: ".sharebench-test",
-        resumed: false,
-        stop: &stop,
-        clock: &clock,
-        events: &sender,
-        ranks: None,
-    };
-    let outcome = run.execute().unwrap().outcome;
+    let (end, events) = collect(plan, &[target(), target()], done, &Clock::start(), &StopSignal::default());
+    let outcome = end.unwrap().outcome;
     let mut steps = Vec::new();
     let mut rounds = Vec::new();
     let mut report = None;
-    for event in receiver.try_iter() {
+    for event in events {
         match event {
             RunEvent::StepFinished(step) => steps.push(*step),
             RunEvent::Round(round) => rounds.push(round),

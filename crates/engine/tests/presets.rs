@@ -3,21 +3,26 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
 
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
-use sharebench_engine::{Clock, Run, StopSignal};
+use sharebench_engine::simulated::{Device, Service, SimulatedTarget, collect, finished_steps};
+use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::units::ByteSize;
 use sharebench_model::{
-    DataOp, ErrorClass, Fact, MetaReply, Part, Reply, RunEvent, RunOutcome, SessionOp, Slot, StepResult,
-    TargetFacts, UnitObjective, Verdict, WireCount,
+    DataOp, ErrorClass, Fact, MetaReply, Part, RunEvent, RunOutcome, SessionOp, StepResult, UnitObjective,
+    Verdict,
 };
 use sharebench_plan::{Load, Plan, PlannedTarget, Preset, Scale, Think, Verify, WORKLOADS};
 use sharebench_target::{
-    Capabilities, ConnectError, Extensions, LocalBoxFuture, MemoryTarget, Readings, Session, SessionSpec,
-    Target,
+    Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
 };
+
+#[expect(dead_code, reason = "the target of these tests is another one")]
+#[path = "metadata/altered.rs"]
+mod altered;
+
+use altered::{Alteration, AlteredSession};
 
 /// Runs a plan that must end well.
 fn run(plan: &Plan, memory: &MemoryTarget) -> (Vec<StepResult>, Vec<RunEvent>) {
@@ -31,26 +36,10 @@ fn run_on(plan: &Plan, target: impl Target + 'static) -> (Vec<StepResult>, Vec<R
 fn run_by(plan: &Plan, target: impl Target + 'static, device: Device) -> (Vec<StepResult>, Vec<RunEvent>) {
     let clock = Clock::virtual_at(0);
     let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(target, &clock, device))];
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan: &plan.resolve().unwrap(),
-        targets: &targets,
-        done: &[],
-        directory: ".sharebench-presets",
-        resumed: false,
-        stop: &StopSignal::default(),
-        clock: &clock,
-        events: &sender,
-        ranks: None,
-    };
-    let end = run.execute().unwrap();
+    let (end, events) = collect(&plan.resolve().unwrap(), &targets, &[], &clock, &StopSignal::default());
+    let end = end.unwrap();
     assert_eq!((end.outcome, end.leftovers), (RunOutcome::Complete, Vec::new()));
-    let events: Vec<RunEvent> = receiver.try_iter().collect();
-    let steps = events.iter().filter_map(|event| match event {
-        RunEvent::StepFinished(step) => Some(step.as_ref().clone()),
-        _ => None,
-    });
-    (steps.collect(), events)
+    (finished_steps(events.clone()), events)
 }
 
 /// A preset with two steps of few users, short pauses and small files; every byte that is read is checked.
@@ -220,7 +209,8 @@ struct Narrow(MemoryTarget);
 
 const NARROW: u32 = 60 << 10;
 
-struct NarrowSession(Box<dyn Session>);
+#[derive(Clone)]
+struct Narrows;
 
 impl Target for Narrow {
     fn url(&self) -> String {
@@ -237,21 +227,13 @@ impl Target for Narrow {
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
         Box::pin(async move {
             assert!(spec.allow_split && spec.slot_bytes <= NARROW, "{spec:?}");
-            Ok(Box::new(NarrowSession(self.0.connect(spec).await?)) as Box<dyn Session>)
+            Ok(Box::new(AlteredSession(self.0.connect(spec).await?, Narrows)) as Box<dyn Session>)
         })
     }
 }
 
-impl Session for NarrowSession {
-    fn facts(&self) -> TargetFacts {
-        self.0.facts()
-    }
-
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.0.buffer(slot)
-    }
-
-    fn max_transfer(&self, op: DataOp) -> u32 {
+impl Alteration for Narrows {
+    fn max_transfer(&self, op: DataOp, _: u32) -> u32 {
         match op {
             DataOp::Read { offset, len, .. } | DataOp::Write { offset, len, .. } => {
                 len.min(NARROW - (offset % u64::from(NARROW)) as u32)
@@ -260,39 +242,14 @@ impl Session for NarrowSession {
         }
     }
 
-    fn submit(&mut self, slot: Slot, op: DataOp) {
+    fn submit(&mut self, op: DataOp) {
         if let DataOp::Read { len, .. } | DataOp::Write { len, .. } = op {
-            assert!(len <= self.max_transfer(op), "{op:?} is more than a request carries");
+            assert!(len <= self.max_transfer(op, len), "{op:?} is more than a request carries");
         }
-        self.0.submit(slot, op);
     }
 
-    fn poll_replies(
-        &mut self,
-        cx: &mut std::task::Context<'_>,
-        replies: &mut Vec<Reply>,
-    ) -> std::task::Poll<()> {
-        self.0.poll_replies(cx, replies)
-    }
-
-    fn perform_call(&mut self, op: SessionOp) -> LocalBoxFuture<'_, MetaReply> {
-        self.0.call(op)
-    }
-
-    fn wire(&self) -> WireCount {
-        self.0.wire()
-    }
-
-    fn extensions(&mut self) -> Option<&mut dyn Extensions> {
-        None
-    }
-
-    fn readings(&self) -> Option<&dyn Readings> {
-        self.0.readings()
-    }
-
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        self.0.close()
+    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
+        memory.perform_call(op)
     }
 }
 

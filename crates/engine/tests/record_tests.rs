@@ -1,9 +1,10 @@
 //! Every test of a sweep on doubles: what is accessed, counted, verified and reported.
 #![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
 
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 
-use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
+use sharebench_engine::simulated::collect;
+use sharebench_engine::{Clock, RunEnd, StartError, StopSignal};
 use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepError, StepResult, Verdict};
 use sharebench_plan::{Access, Direction, Plan, Test};
 use sharebench_target::{Answer, Fault, FaultyTarget, MemoryTarget, ScriptedTarget, Target};
@@ -32,22 +33,10 @@ fn run(sweep: &str, verify: &str, target: impl Target + 'static) -> Ran {
         "seed = 7\nrepetitions = 2\nmin_sample_time = '1ms'\ntimeout = '500ms'\nverify = '{verify}'\n[[target]]\nurl = '/a'\n[sweep]\n{sweep}"
     );
     let plan = Plan::parse(&text).unwrap().resolve().unwrap();
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan: &plan,
-        targets: &[Arc::new(target)],
-        done: &[],
-        directory: ".sharebench-test",
-        resumed: false,
-        stop: &StopSignal::default(),
-        clock: &Clock::start(),
-        events: &sender,
-        ranks: None,
-    };
-    let end = run.execute();
+    let (end, events) = collect(&plan, &[Arc::new(target)], &[], &Clock::start(), &StopSignal::default());
     let mut steps = Vec::new();
     let mut failures = Vec::new();
-    for event in receiver.try_iter() {
+    for event in events {
         match event {
             RunEvent::StepFinished(step) => steps.push(*step),
             RunEvent::Failure { detail, .. } => failures.push(detail),

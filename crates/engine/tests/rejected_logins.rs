@@ -2,13 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
-use sharebench_engine::{Clock, Run, StopSignal};
-use sharebench_model::{ErrorClass, Measure, RunEvent, RunOutcome};
+use sharebench_engine::simulated::{Device, Service, SimulatedTarget, collect, finished_steps};
+use sharebench_engine::{Clock, StopSignal};
+use sharebench_model::{ErrorClass, Measure, RunOutcome};
 use sharebench_plan::Plan;
 use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target, UrlPart,
@@ -55,24 +55,10 @@ fn measure(accepted_users: u32, think: &str) -> Measure {
     let accepts = accepted_users + 1;
     let crowded = Crowded { memory: MemoryTarget::new(), accepts, sessions: AtomicU32::new(0) };
     let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(crowded, &clock, device))];
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan: &Plan::parse(&plan).unwrap().resolve().unwrap(),
-        targets: &targets,
-        done: &[],
-        directory: ".sharebench-crowded",
-        resumed: false,
-        stop: &StopSignal::default(),
-        clock: &clock,
-        events: &sender,
-        ranks: None,
-    };
-    assert_eq!(run.execute().unwrap().outcome, RunOutcome::Complete);
-    let step = receiver.try_iter().find_map(|event| match event {
-        RunEvent::StepFinished(step) => Some(step.measure),
-        _ => None,
-    });
-    step.unwrap()
+    let plan = Plan::parse(&plan).unwrap().resolve().unwrap();
+    let (end, events) = collect(&plan, &targets, &[], &clock, &StopSignal::default());
+    assert_eq!(end.unwrap().outcome, RunOutcome::Complete);
+    finished_steps(events).swap_remove(0).measure
 }
 
 #[test]

@@ -3,11 +3,11 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
 
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
-use sharebench_engine::{Clock, Run, StopSignal};
+use sharebench_engine::simulated::{Device, Service, SimulatedTarget, collect};
+use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::{ErrorClass, Measure, RunEvent, RunOutcome, StepResult, Verdict};
 use sharebench_plan::{Plan, TypedWorkload};
 use sharebench_target::{MemoryTarget, Target};
@@ -24,24 +24,14 @@ fn replay(script: &str, seconds: u32, load: &str) -> (StepResult, Vec<String>) {
     let clock = Clock::virtual_at(0);
     let device = Device::new(1).service_center(2, Service::Fixed(Duration::from_micros(100)));
     let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(memory.clone(), &clock, device))];
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan: &plan.resolve().unwrap_or_else(|mistakes| panic!("{mistakes}")),
-        targets: &targets,
-        done: &[],
-        directory: ".sharebench-replay",
-        resumed: false,
-        stop: &StopSignal::default(),
-        clock: &clock,
-        events: &sender,
-        ranks: None,
-    };
-    let end = run.execute().unwrap();
+    let plan = plan.resolve().unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let (end, events) = collect(&plan, &targets, &[], &clock, &StopSignal::default());
+    let end = end.unwrap();
     assert_eq!((end.outcome, end.leftovers), (RunOutcome::Complete, Vec::new()));
     assert_eq!(memory.names(), Vec::<String>::new());
     let mut step = None;
     let mut reported = Vec::new();
-    for event in receiver.try_iter() {
+    for event in events {
         match event {
             RunEvent::StepFinished(finished) => step = Some(*finished),
             RunEvent::Failure { detail, .. } => reported.push(detail),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use sharebench_engine::simulated::collect;
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
 use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepError, StepResult, Value, Verdict};
 use sharebench_plan::{Plan, ResolvedPlan, Work};
@@ -38,23 +39,11 @@ fn execute(text: &str, target: impl Target + 'static, done: &[StepResult], stop:
 
 fn execute_on(text: &str, targets: &[Arc<dyn Target>], done: &[StepResult], stop: &StopSignal) -> Ran {
     let plan = plan(text);
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan: &plan,
-        targets,
-        done,
-        directory: ".sharebench-test",
-        resumed: false,
-        stop,
-        clock: &Clock::start(),
-        events: &sender,
-        ranks: None,
-    };
-    let end = run.execute();
+    let (end, events) = collect(&plan, targets, done, &Clock::start(), stop);
     let mut steps = Vec::new();
     let mut failures = Vec::new();
     let mut warnings = Vec::new();
-    for event in receiver.try_iter() {
+    for event in events {
         match event {
             RunEvent::StepFinished(step) => steps.push(*step),
             RunEvent::Failure { detail, .. } => failures.push(detail),

@@ -3,13 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
-use sharebench_engine::{Clock, Run, StopSignal};
-use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepResult, Verdict};
+use sharebench_engine::simulated::{Device, Service, SimulatedTarget, collect, finished_steps};
+use sharebench_engine::{Clock, StopSignal};
+use sharebench_model::{ErrorClass, RunOutcome, StepResult, Verdict};
 use sharebench_plan::Plan;
 use sharebench_target::{
     Capabilities, ConnectError, FaultyTarget, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
@@ -55,25 +55,11 @@ fn run(plan: &str, inner: impl Target + 'static, depth: u32) -> (StepResult, u32
     let device = Device::new(1).service_center(64, Service::Fixed(Duration::from_millis(1)));
     let counting = Counting { inner, depth, sessions: Arc::clone(&sessions) };
     let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(counting, &clock, device))];
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan: &Plan::parse(plan).unwrap().resolve().unwrap_or_else(|mistakes| panic!("{mistakes}")),
-        targets: &targets,
-        done: &[],
-        directory: ".sharebench-shared",
-        resumed: false,
-        stop: &StopSignal::default(),
-        clock: &clock,
-        events: &sender,
-        ranks: None,
-    };
-    let end = run.execute().unwrap();
+    let plan = Plan::parse(plan).unwrap().resolve().unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let (end, events) = collect(&plan, &targets, &[], &clock, &StopSignal::default());
+    let end = end.unwrap();
     assert_eq!((end.outcome, end.leftovers), (RunOutcome::Complete, Vec::new()));
-    let step = receiver.try_iter().find_map(|event| match event {
-        RunEvent::StepFinished(step) => Some(*step),
-        _ => None,
-    });
-    (step.unwrap(), sessions.load(Ordering::Relaxed))
+    (finished_steps(events).swap_remove(0), sessions.load(Ordering::Relaxed))
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! The fixture of an experiment: an embedded server on loopback, its device with a log, and the engine.
 
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_engine::{Clock, Run, StartError, StopSignal};
-use sharebench_model::{RunEvent, RunOutcome, StepResult};
+use sharebench_engine::simulated::{collect, finished_steps};
+use sharebench_engine::{Clock, StartError, StopSignal};
+use sharebench_model::{RunOutcome, StepResult};
 use sharebench_plan::{Mistakes, Plan, PlannedTarget};
 use sharebench_server::{
     CacheOptions, DeviceOptions, DeviceRecord, DeviceRequest, DeviceVolume, MemoryVolume, ServeError,
@@ -151,29 +152,12 @@ pub(crate) fn run(plan: Plan, targets: &[Arc<dyn Target>]) -> Result<Vec<StepRes
         .enumerate()
         .map(|(n, target)| PlannedTarget { name: format!("t{n}"), url: target.url() });
     let plan = Plan { seed: plan.seed.or(Some(1)), targets: planned.collect(), ..plan }.resolve()?;
-    let (events, received) = mpsc::channel();
-    let clock = Clock::start();
-    let stop = StopSignal::default();
-    let run = Run {
-        plan: &plan,
-        targets,
-        done: &[],
-        directory: ".sharebench-proof",
-        resumed: false,
-        stop: &stop,
-        clock: &clock,
-        events: &events,
-        ranks: None,
-    };
-    let end = run.execute()?;
+    let (end, events) = collect(&plan, targets, &[], &Clock::start(), &StopSignal::default());
+    let end = end?;
     if end.outcome != RunOutcome::Complete {
         return Err(ProveError::Run(format!("{:?}", end.outcome)));
     }
-    let steps = received.try_iter().filter_map(|event| match event {
-        RunEvent::StepFinished(step) => Some(*step),
-        _ => None,
-    });
-    Ok(steps.collect())
+    Ok(finished_steps(events))
 }
 
 /// Runs a plan of one step and returns the step.

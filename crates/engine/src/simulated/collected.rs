@@ -9,7 +9,7 @@ use sharebench_target::Target;
 use crate::run::start_error::StartError;
 use crate::run::{Run, RunEnd};
 use crate::time::clock::Clock;
-use crate::time::stop_signal::StopSignal;
+use crate::time::stop::StopSignal;
 
 /// Executes a plan on its targets, after the steps that are `done`, and returns its end and its events.
 pub fn collect(
@@ -21,7 +21,8 @@ pub fn collect(
 ) -> (Result<RunEnd, StartError>, Vec<RunEvent>) {
     let (events, received) = mpsc::channel();
     let directory = ".sharebench-test";
-    let run = Run { plan, targets, done, directory, resumed: false, stop, clock, events: &events, ranks: None };
+    let run =
+        Run { plan, targets, done, directory, resumed: false, stop, clock, events: &events, ranks: None };
     let end = run.execute();
     (end, received.try_iter().collect())
 }

@@ -3,6 +3,7 @@
 //! In virtual time it makes queueing theory's answers exact tests of the engine; in real time it is a server of
 //! known speed without a network. It keeps a log of what it did.
 
+mod collected;
 mod device;
 mod names;
 mod request_class;
@@ -32,6 +33,7 @@ use crate::time::sleep::Sleep;
 use names::NameTimes;
 use server_cache::Asked;
 
+pub use collected::{collect, finished_steps};
 pub use device::{Device, Served, Service};
 pub use request_class::RequestClass;
 pub use server_cache::{Replacement, ServerCache};

@@ -1,10 +1,10 @@
 //! The experiments' bench: runs a plan in virtual time on a simulated server, and prints figures.
 
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, Served, SimulatedTarget};
-use sharebench_engine::{Clock, Run, StopSignal};
+use sharebench_engine::simulated::{Device, Served, SimulatedTarget, collect, finished_steps};
+use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::{Histogram, RunEvent, RunOutcome, StepResult, Verdict};
 use sharebench_plan::Plan;
 use sharebench_target::{NullTarget, Target};
@@ -16,28 +16,13 @@ pub const GRACE_NS: u64 = 20_000_000;
 pub fn events(plan: &str, target: impl Target + 'static, clock: &Clock) -> Vec<RunEvent> {
     let plan = Plan::parse(plan).unwrap().resolve().unwrap();
     let targets: [Arc<dyn Target>; 1] = [Arc::new(target)];
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan: &plan,
-        targets: &targets,
-        done: &[],
-        directory: ".sharebench-known",
-        resumed: false,
-        stop: &StopSignal::default(),
-        clock,
-        events: &sender,
-        ranks: None,
-    };
-    assert_eq!(run.execute().unwrap().outcome, RunOutcome::Complete);
-    receiver.try_iter().collect()
+    let (end, events) = collect(&plan, &targets, &[], clock, &StopSignal::default());
+    assert_eq!(end.unwrap().outcome, RunOutcome::Complete);
+    events
 }
 
 pub fn steps(plan: &str, target: impl Target + 'static, clock: &Clock) -> Vec<StepResult> {
-    let finished = |event| match event {
-        RunEvent::StepFinished(step) => Some(*step),
-        _ => None,
-    };
-    events(plan, target, clock).into_iter().filter_map(finished).collect()
+    finished_steps(events(plan, target, clock))
 }
 
 /// A plan of single reads of 512 bytes without verification; `seed` decides the load's draws.

@@ -2,11 +2,11 @@
 //! between two of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, mpsc};
 
-use sharebench_engine::simulated::{Device, Served, Service, SimulatedTarget};
-use sharebench_engine::{Clock, Run, StopSignal};
+use sharebench_engine::simulated::{Device, Served, Service, SimulatedTarget, collect};
+use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::{
     ErrorClass, Fact, IoPolicy, LoadCounts, RunEvent, RunOutcome, StepError, StepResult, USERS_STAY, Verdict,
 };
@@ -204,22 +204,11 @@ fn gated(
     let stops = stops.map(|login| (login, stop.clone()));
     let gate = Arc::new(Gate { inner: inner.clone(), logins: AtomicU32::new(0), rejects, stops });
     let targets: [Arc<dyn Target>; 1] = [gate.clone()];
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan: &plan,
-        targets: &targets,
-        done,
-        directory: ".sharebench-known",
-        resumed: false,
-        stop: &stop,
-        clock: &clock,
-        events: &sender,
-        ranks: None,
-    };
-    let end = run.execute().unwrap();
+    let (end, events) = collect(&plan, &targets, done, &clock, &stop);
+    let end = end.unwrap();
     assert_eq!(end.leftovers, []);
     let logins = gate.logins.load(Ordering::Relaxed);
-    (receiver.try_iter().collect(), end.outcome, inner.log(), logins)
+    (events, end.outcome, inner.log(), logins)
 }
 
 fn finished(events: Vec<RunEvent>) -> Vec<StepResult> {

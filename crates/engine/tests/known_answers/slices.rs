@@ -1,11 +1,11 @@
 //! Targets that take turns in slices: what disturbs both cancels, passes in file order are whole, and a target that fails
 //! ends the run (docs/adr/0050).
 
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 
-use sharebench_engine::simulated::{Device, Served, Service, SimulatedTarget};
-use sharebench_engine::{Clock, Run, StopSignal};
-use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepError, StepResult};
+use sharebench_engine::simulated::{Device, Served, Service, SimulatedTarget, collect, finished_steps};
+use sharebench_engine::{Clock, StopSignal};
+use sharebench_model::{ErrorClass, RunOutcome, StepError, StepResult};
 use sharebench_plan::Plan;
 use sharebench_target::{MemoryTarget, Target};
 
@@ -28,26 +28,10 @@ fn measured(rules: &str, sweep: &str, devices: [Device; 2]) -> Pair {
     let plan = Plan::parse(&text).unwrap().resolve().unwrap();
     let shared: Vec<Arc<dyn Target>> =
         targets.iter().map(|target| Arc::new(target.clone()) as Arc<dyn Target>).collect();
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan: &plan,
-        targets: &shared,
-        done: &[],
-        directory: ".sharebench-known",
-        resumed: false,
-        stop: &StopSignal::default(),
-        clock: &clock,
-        events: &sender,
-        ranks: None,
-    };
-    let end = run.execute().unwrap();
+    let (end, events) = collect(&plan, &shared, &[], &clock, &StopSignal::default());
+    let end = end.unwrap();
     assert_eq!(end.leftovers, Vec::new());
-    let finished = |event| match event {
-        RunEvent::StepFinished(step) => Some(*step),
-        _ => None,
-    };
-    let steps = receiver.try_iter().filter_map(finished).collect();
-    Pair { outcome: end.outcome, steps, logs: targets.map(|target| target.log()) }
+    Pair { outcome: end.outcome, steps: finished_steps(events), logs: targets.map(|target| target.log()) }
 }
 
 fn server(service_us: u64) -> Device {

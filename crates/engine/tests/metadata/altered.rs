@@ -16,6 +16,13 @@ pub trait Alteration: Clone + Send + Sync + 'static {
         of_memory
     }
 
+    fn max_transfer(&self, _op: DataOp, of_memory: u32) -> u32 {
+        of_memory
+    }
+
+    /// A data operation is about to be submitted.
+    fn submit(&mut self, _op: DataOp) {}
+
     fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply>;
 }
 
@@ -63,10 +70,11 @@ impl<A: Alteration> Session for AlteredSession<A> {
     }
 
     fn max_transfer(&self, op: DataOp) -> u32 {
-        self.0.max_transfer(op)
+        self.1.max_transfer(op, self.0.max_transfer(op))
     }
 
     fn submit(&mut self, slot: Slot, op: DataOp) {
+        self.1.submit(op);
         self.0.submit(slot, op);
     }
 

@@ -1,8 +1,9 @@
 //! A run of a sweep on one target, and what it reported.
 
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 
-use sharebench_engine::{Clock, Run, RunEnd, StopSignal};
+use sharebench_engine::simulated::collect;
+use sharebench_engine::{Clock, RunEnd, StopSignal};
 use sharebench_model::{RunEvent, StepResult};
 use sharebench_plan::Plan;
 use sharebench_target::Target;
@@ -34,21 +35,9 @@ pub fn run_with(
         "seed = 3\nrepetitions = 1\nmin_sample_time = '1ms'\nverify = 'full'\n{settings}\n[[target]]\nurl = '/a'\n[sweep]\n{sweep}\n"
     );
     let plan = Plan::parse(&text).unwrap().resolve().unwrap();
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan: &plan,
-        targets: &[Arc::new(target)],
-        done: &[],
-        directory: ".sharebench-meta",
-        resumed: false,
-        stop,
-        clock,
-        events: &sender,
-        ranks: None,
-    };
-    let end = run.execute().unwrap();
-    let mut ran = Ran { end, steps: Vec::new(), failures: Vec::new(), warnings: Vec::new() };
-    for event in receiver.try_iter() {
+    let (end, events) = collect(&plan, &[Arc::new(target)], &[], clock, stop);
+    let mut ran = Ran { end: end.unwrap(), steps: Vec::new(), failures: Vec::new(), warnings: Vec::new() };
+    for event in events {
         match event {
             RunEvent::StepFinished(step) => ran.steps.push(*step),
             RunEvent::Failure { detail, .. } => ran.failures.push(detail),

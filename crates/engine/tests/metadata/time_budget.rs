@@ -1,11 +1,11 @@
 //! Large directories under a time budget, in virtual time: what is reported while they are filled and removed, and when
 //! the run ends.
 
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, SimulatedTarget};
-use sharebench_engine::{Clock, Run, StopSignal};
+use sharebench_engine::simulated::{Device, SimulatedTarget, collect};
+use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::{RunEvent, RunOutcome};
 use sharebench_plan::Plan;
 use sharebench_target::MemoryTarget;
@@ -26,22 +26,11 @@ fn events(budget: &str) -> (Vec<RunEvent>, u64) {
     let target = MemoryTarget::new();
     let device = Device::new(3).metadata(OPERATION);
     let simulated = SimulatedTarget::new(target.clone(), &clock, device);
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan: &plan,
-        targets: &[Arc::new(simulated)],
-        done: &[],
-        directory: ".sharebench-budget",
-        resumed: false,
-        stop: &StopSignal::default(),
-        clock: &clock,
-        events: &sender,
-        ranks: None,
-    };
-    let end = run.execute().unwrap();
+    let (end, events) = collect(&plan, &[Arc::new(simulated)], &[], &clock, &StopSignal::default());
+    let end = end.unwrap();
     assert_eq!((end.outcome, end.leftovers), (RunOutcome::Complete, Vec::new()));
     assert_eq!(target.names(), Vec::<String>::new());
-    (receiver.try_iter().collect(), clock.now())
+    (events, clock.now())
 }
 
 fn warnings(events: &[RunEvent]) -> Vec<&str> {

@@ -14,7 +14,8 @@ const MAX_COPY: u64 = 0x7fff_f000;
 
 impl ServerSide for CountedCalls<'_> {
     async fn copy_range(&mut self, from: FileRef, to: FileRef, offset: u64, bytes: u64) -> CallResult {
-        let (from, to) = (self.core.fd(from)?, self.core.fd(to)?);
+        let from = self.core.fd(from)?;
+        let to = self.core.fd(to)?;
         self.requests += 1;
         let copied = sys::copy_file_range(from, to, offset, bytes.min(MAX_COPY) as usize);
         copied.map(|copied| MetaYield::Bytes(copied as u64)).map_err(|errno| errno.at("copy_file_range"))
@@ -22,7 +23,8 @@ impl ServerSide for CountedCalls<'_> {
 
     /// Clones the whole file: its length is the range.
     async fn clone_range(&mut self, from: FileRef, to: FileRef, _: u64) -> CallResult {
-        let (from, to) = (self.core.fd(from)?, self.core.fd(to)?);
+        let from = self.core.fd(from)?;
+        let to = self.core.fd(to)?;
         self.requests += 1;
         sys::clone_file(from, to).map(|()| MetaYield::Done).map_err(|errno| errno.at("ioctl FICLONE"))
     }
