@@ -270,7 +270,7 @@ pub trait Protocol:
         _path: &str,
         _len: u32,
     ) -> impl Future<Output = Result<u32, OpError>> {
-        ready(Err(separate_requests()))
+        ready(Err(OpError::unsupported("this session opens, reads and closes by separate requests")))
     }
 
     /// The request without an effect ([`Probe::empty_request`]).
@@ -293,10 +293,6 @@ pub trait Protocol:
 
     /// Ends the session at the server, within the protocol's own limit of time.
     fn close(self) -> impl Future<Output = ()>;
-}
-
-fn separate_requests() -> OpError {
-    OpError::unsupported("this session opens, reads and closes by separate requests")
 }
 
 /// The session of a protocol with many requests in flight.
@@ -535,9 +531,6 @@ impl<P: Protocol> WholeFiles for Multiplexed<P> {
     }
 
     fn submit_read_file(&mut self, slot: Slot, path: String, len: u32) -> Result<(), OpError> {
-        if !self.caller.reads_whole_files() {
-            return Err(separate_requests());
-        }
         self.begin_in(slot, move |mut caller| async move {
             caller.state.enter();
             let Reply { result, requests, .. } = read_whole(&mut caller, slot, &path, len).await;

@@ -40,9 +40,9 @@ pub use scripted::{Answer, ScriptedTarget};
 pub use secret::{Exposed, Secret, wipe};
 pub use session::{
     Adapter, CacheRights, CallDepth, CallReply, CallResult, Capabilities, ClientCache, ConnectError,
-    Extensions, Idle, Lacks, LocalBoxFuture, Locks, LoginPhase, Operations, OverlappingCalls, Probe,
-    Readings, Semaphores, ServerSide, Session, SessionSpec, Target, UrlPart, Watch, WholeFiles, call,
-    perform, perform_counted, reply_for, whole_transfer,
+    Extensions, Idle, LocalBoxFuture, Locks, LoginPhase, Operations, OverlappingCalls, Probe, Readings,
+    Semaphores, ServerSide, Session, SessionSpec, Target, UrlPart, Watch, WholeFiles, call, no_client_cache,
+    no_request, perform, perform_counted, reply_for, whole_transfer,
 };
 pub use url::{TargetUrl, UrlError};
 pub use with_bypass::WithBypass;

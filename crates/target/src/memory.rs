@@ -21,8 +21,8 @@ use crate::memory_watches::{Watches, changed_names};
 use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{
     CacheRights, CallDepth, CallReply, CallResult, Capabilities, ClientCache, ConnectError, Extensions,
-    Lacks, LocalBoxFuture, Locks, Operations, OverlappingCalls, Readings, ServerSide, Session, SessionSpec,
-    Target, Watch, perform, whole_transfer,
+    LocalBoxFuture, Locks, Operations, OverlappingCalls, Readings, ServerSide, Session, SessionSpec, Target,
+    Watch, perform, whole_transfer,
 };
 
 /// Entries of one page of a listing: few, so that a test needs no large directory for several pages.
@@ -260,9 +260,7 @@ impl MemorySession {
 }
 
 impl Operations for MemorySession {
-    fn lacks(&self) -> Lacks {
-        Lacks::of("the memory target")
-    }
+    const CLIENT: &'static str = "the memory target";
 
     async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         if let MetaOp::Open { path, how: OpenHow::ReadWrite, .. } = op {

@@ -9,8 +9,8 @@ use sharebench_model::{
 };
 
 use crate::session::{
-    CacheRights, CallResult, Capabilities, ClientCache, ConnectError, Extensions, Lacks, LocalBoxFuture,
-    Locks, Operations, Readings, Semaphores, ServerSide, Session, SessionSpec, Target, Watch, perform,
+    CacheRights, CallResult, Capabilities, ClientCache, ConnectError, Extensions, LocalBoxFuture, Locks,
+    Operations, Readings, Semaphores, ServerSide, Session, SessionSpec, Target, Watch, perform,
     whole_transfer,
 };
 
@@ -63,9 +63,8 @@ struct NullSession {
 }
 
 impl Operations for NullSession {
-    fn lacks(&self) -> Lacks {
-        Lacks { rights: "the null target has no leases", ..Lacks::of("the null target") }
-    }
+    const CLIENT: &'static str = "the null target";
+    const NO_RIGHTS: &'static str = "the null target has no leases";
 
     async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         let missing = || OpError::new(ErrorClass::NotFound, OpStep::Request("lookup"), "no such name");

@@ -18,8 +18,8 @@ use crate::secret::Secret;
 
 pub use extensions::{Extensions, Idle, OverlappingCalls, Probe, Readings, WholeFiles};
 pub use operations::{
-    Adapter, CacheRights, CallResult, ClientCache, Lacks, Locks, Operations, Semaphores, ServerSide, Watch,
-    perform, perform_counted,
+    Adapter, CacheRights, CallResult, ClientCache, Locks, Operations, Semaphores, ServerSide, Watch,
+    no_client_cache, no_request, perform, perform_counted,
 };
 
 /// A future that stays on its job's thread.

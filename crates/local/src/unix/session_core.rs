@@ -7,9 +7,7 @@ use sharebench_model::{
     DataOp, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpStep, SessionOp, Stability,
     TargetFacts,
 };
-use sharebench_target::{
-    CacheRights, CallResult, ClientCache, Lacks, Operations, Semaphores, Watch, perform,
-};
+use sharebench_target::{CacheRights, CallResult, ClientCache, Operations, Semaphores, Watch, perform};
 
 use super::cache;
 use super::counter::Counter;
@@ -162,14 +160,13 @@ pub(super) struct CountedCalls<'a> {
 }
 
 impl Operations for CountedCalls<'_> {
-    fn lacks(&self) -> Lacks {
-        Lacks {
-            share_modes: "POSIX",
-            ranges: "a read of this system",
-            rights: "a local or mounted path has no lease that a program requests by an open",
-            notifications: "this client on local and mounted paths",
-            ..Lacks::of("a local or mounted path")
-        }
+    const CLIENT: &'static str = "a local or mounted path";
+    const SHARE_MODES: &'static str = "POSIX";
+    const NOTIFICATIONS: &'static str = "this client on local and mounted paths";
+    const NO_RIGHTS: &'static str = "a local or mounted path has no lease that a program requests by an open";
+
+    fn without_server_side(&self) -> &'static str {
+        "a read of this system"
     }
 
     async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {

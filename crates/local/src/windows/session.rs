@@ -14,7 +14,7 @@ use sharebench_model::{
     SessionOp, Slot, Stability, TargetFacts, WireCount,
 };
 use sharebench_target::{
-    CacheRights, CallResult, ClientCache, Extensions, Lacks, LocalBoxFuture, Locks, Operations, Readings,
+    CacheRights, CallResult, ClientCache, Extensions, LocalBoxFuture, Locks, Operations, Readings,
     Semaphores, ServerSide, Session, Watch, perform_counted, whole_transfer,
 };
 use windows_sys::Win32::Foundation::{
@@ -355,17 +355,13 @@ fn failure(code: ErrorCode, flight: &Flight, unit: u32) -> OpError {
 }
 
 impl Operations for OverlappedSession {
-    fn lacks(&self) -> Lacks {
-        Lacks {
-            locks: "this client requests no locks of Windows paths",
-            rights: "this client on paths of Windows requests no leases",
-            notifications: "this client on paths of Windows",
-            semaphores: "a path of Windows",
-            client_cache: "Windows neither drops nor shows what it caches of a file",
-            mapping: "files of Windows are not mapped into memory",
-            ..Lacks::of("this client")
-        }
-    }
+    const CLIENT: &'static str = "this client";
+    const NOTIFICATIONS: &'static str = "this client on paths of Windows";
+    const SEMAPHORES: &'static str = "a path of Windows";
+    const NO_LOCKS: &'static str = "this client requests no locks of Windows paths";
+    const NO_RIGHTS: &'static str = "this client on paths of Windows requests no leases";
+    const NO_CLIENT_CACHE: &'static str = "Windows neither drops nor shows what it caches of a file";
+    const NO_MAPPING: &'static str = "files of Windows are not mapped into memory";
 
     async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         let mut requests = 1;

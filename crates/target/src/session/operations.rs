@@ -16,39 +16,72 @@ pub type CallResult = Result<MetaYield, OpError>;
 /// that of an adapter without the operation, and gives the reason. A session that wraps another one implements none of these: it
 /// passes all operations on, in [`Session::perform_call`].
 pub trait Operations {
+    /// The protocol or client, of which an error says what it does not have.
+    const CLIENT: &'static str;
+    /// The same for opens that deny a file to others.
+    const SHARE_MODES: &'static str = Self::CLIENT;
+    /// The same for notifications.
+    const NOTIFICATIONS: &'static str = Self::CLIENT;
+    /// The same for semaphores.
+    const SEMAPHORES: &'static str = Self::CLIENT;
+    /// Why it has no locks of byte ranges.
+    const NO_LOCKS: &'static str = "this client requests no locks";
+    /// Why it does not request a right to cache files.
+    const NO_RIGHTS: &'static str = "this client requests no rights to cache files";
+    /// Why nothing can be dropped from the client's cache, nor examined.
+    const NO_CLIENT_CACHE: &'static str = "this client caches no file data";
+    /// Why files cannot be mapped.
+    const NO_MAPPING: &'static str = "this client cannot map a remote file into memory";
+
     /// Performs an operation that every target has.
     fn perform_basic(&mut self, op: &MetaOp) -> impl Future<Output = CallResult>;
 
-    /// Why the adapter lacks others.
-    fn lacks(&self) -> Lacks;
+    /// As [`Self::CLIENT`], for requests by which the server works by itself.
+    fn without_server_side(&self) -> &'static str {
+        Self::CLIENT
+    }
 }
 
-fn lacked(error: OpError) -> Ready<CallResult> {
-    ready(Err(error))
+/// The result of an operation that an adapter lacks.
+fn lacked(detail: impl Into<String>) -> Ready<CallResult> {
+    ready(Err(OpError::unsupported(detail)))
+}
+
+fn no_notification<A: Operations + ?Sized>() -> Ready<CallResult> {
+    lacked(format!("{} has no notification of changes in a directory", A::NOTIFICATIONS))
+}
+
+fn no_semaphores<A: Operations + ?Sized>() -> Ready<CallResult> {
+    lacked(format!("{} has no semaphores", A::SEMAPHORES))
+}
+
+/// The error of an adapter without a request that does this.
+#[cold]
+pub fn no_request(adapter: &(impl Operations + ?Sized), does: &str) -> OpError {
+    OpError::unsupported(format!("{} has no request that {does}", adapter.without_server_side()))
+}
+
+/// The error of an adapter whose client caches nothing.
+#[cold]
+pub fn no_client_cache<A: Operations + ?Sized>() -> OpError {
+    OpError::new(ErrorClass::Unsupported, OpStep::ClientCache, A::NO_CLIENT_CACHE)
 }
 
 /// Locks of byte ranges, and opens that deny a file to others.
 pub trait Locks: Operations {
     /// [`SessionOp::Lock`].
-    fn lock(
-        &mut self,
-        _file: FileRef,
-        _offset: u64,
-        _bytes: u64,
-        _wait: bool,
-    ) -> impl Future<Output = CallResult> {
-        lacked(OpError::unsupported(self.lacks().locks))
+    fn lock(&mut self, _: FileRef, _: u64, _: u64, _wait: bool) -> impl Future<Output = CallResult> {
+        lacked(Self::NO_LOCKS)
     }
 
     /// [`SessionOp::Unlock`].
     fn unlock(&mut self, _file: FileRef, _offset: u64, _bytes: u64) -> impl Future<Output = CallResult> {
-        lacked(OpError::unsupported(self.lacks().locks))
+        lacked(Self::NO_LOCKS)
     }
 
     /// [`SessionOp::OpenDenying`].
     fn open_denying(&mut self, _path: &str) -> impl Future<Output = CallResult> {
-        let detail = format!("{} has no open that denies a file to others", self.lacks().share_modes);
-        lacked(OpError::unsupported(detail))
+        lacked(format!("{} has no open that denies a file to others", Self::SHARE_MODES))
     }
 }
 
@@ -56,22 +89,22 @@ pub trait Locks: Operations {
 pub trait CacheRights: Operations {
     /// [`SessionOp::OpenLeased`].
     fn open_leased(&mut self, _path: &str) -> impl Future<Output = CallResult> {
-        lacked(OpError::unsupported(self.lacks().rights))
+        lacked(Self::NO_RIGHTS)
     }
 
     /// [`SessionOp::OpenDelegated`].
     fn open_delegated(&mut self, _path: &str) -> impl Future<Output = CallResult> {
-        lacked(OpError::unsupported(self.lacks().rights))
+        lacked(Self::NO_RIGHTS)
     }
 
     /// [`SessionOp::AwaitRecall`].
     fn await_recall(&mut self, _file: FileRef) -> impl Future<Output = CallResult> {
-        lacked(OpError::unsupported(self.lacks().rights))
+        lacked(Self::NO_RIGHTS)
     }
 
     /// [`SessionOp::GiveBack`].
     fn give_back(&mut self, _file: FileRef) -> impl Future<Output = CallResult> {
-        lacked(OpError::unsupported(self.lacks().rights))
+        lacked(Self::NO_RIGHTS)
     }
 }
 
@@ -79,46 +112,40 @@ pub trait CacheRights: Operations {
 pub trait Watch: Operations {
     /// [`SessionOp::OpenDirectory`].
     fn open_directory(&mut self, _path: &str) -> impl Future<Output = CallResult> {
-        lacked(self.lacks().no_notification())
+        no_notification::<Self>()
     }
 
     /// [`SessionOp::Watch`].
     fn watch(&mut self, _file: FileRef) -> impl Future<Output = CallResult> {
-        lacked(self.lacks().no_notification())
+        no_notification::<Self>()
     }
 
     /// [`SessionOp::AwaitChange`].
     fn await_change(&mut self, _file: FileRef) -> impl Future<Output = CallResult> {
-        lacked(self.lacks().no_notification())
+        no_notification::<Self>()
     }
 }
 
 /// What the server, or the system, performs on files by itself.
 pub trait ServerSide: Operations {
     /// [`SessionOp::CopyRange`].
-    fn copy_range(
-        &mut self,
-        _from: FileRef,
-        _to: FileRef,
-        _offset: u64,
-        _bytes: u64,
-    ) -> impl Future<Output = CallResult> {
-        lacked(self.lacks().no_request("copies a file"))
+    fn copy_range(&mut self, _: FileRef, _: FileRef, _: u64, _: u64) -> impl Future<Output = CallResult> {
+        ready(Err(no_request(self, "copies a file")))
     }
 
     /// [`SessionOp::CloneRange`].
     fn clone_range(&mut self, _from: FileRef, _to: FileRef, _bytes: u64) -> impl Future<Output = CallResult> {
-        lacked(self.lacks().no_request("clones a file"))
+        ready(Err(no_request(self, "clones a file")))
     }
 
     /// [`SessionOp::PunchHole`].
     fn punch_hole(&mut self, _file: FileRef, _offset: u64, _bytes: u64) -> impl Future<Output = CallResult> {
-        lacked(self.lacks().no_request("punches a hole"))
+        ready(Err(no_request(self, "punches a hole")))
     }
 
     /// [`SessionOp::ReadSparse`].
     fn read_sparse(&mut self, _file: FileRef, _offset: u64, _len: u32) -> impl Future<Output = CallResult> {
-        lacked(self.lacks().no_request("reads holes without their zeros"))
+        ready(Err(no_request(self, "reads holes without their zeros")))
     }
 }
 
@@ -126,22 +153,22 @@ pub trait ServerSide: Operations {
 pub trait Semaphores: Operations {
     /// [`SessionOp::OpenSemaphore`].
     fn open_semaphore(&mut self, _name: &str) -> impl Future<Output = CallResult> {
-        lacked(self.lacks().no_semaphores())
+        no_semaphores::<Self>()
     }
 
     /// [`SessionOp::WaitSemaphore`].
     fn wait_semaphore(&mut self) -> impl Future<Output = CallResult> {
-        lacked(self.lacks().no_semaphores())
+        no_semaphores::<Self>()
     }
 
     /// [`SessionOp::SignalSemaphore`].
     fn signal_semaphore(&mut self) -> impl Future<Output = CallResult> {
-        lacked(self.lacks().no_semaphores())
+        no_semaphores::<Self>()
     }
 
     /// [`SessionOp::CloseSemaphore`].
     fn close_semaphore(&mut self) -> impl Future<Output = CallResult> {
-        lacked(self.lacks().no_semaphores())
+        no_semaphores::<Self>()
     }
 }
 
@@ -149,17 +176,17 @@ pub trait Semaphores: Operations {
 pub trait ClientCache: Operations {
     /// [`SessionOp::DropCache`].
     fn drop_client_cache(&mut self, _file: FileRef) -> impl Future<Output = CallResult> {
-        lacked(self.lacks().no_client_cache())
+        ready(Err(no_client_cache::<Self>()))
     }
 
     /// [`SessionOp::Residency`].
     fn residency(&mut self, _file: FileRef) -> impl Future<Output = CallResult> {
-        lacked(self.lacks().no_client_cache())
+        ready(Err(no_client_cache::<Self>()))
     }
 
     /// [`SessionOp::Map`].
     fn map_file(&mut self, _file: FileRef, _bytes: u64) -> impl Future<Output = CallResult> {
-        lacked(OpError::unsupported(self.lacks().mapping))
+        lacked(Self::NO_MAPPING)
     }
 }
 
@@ -204,64 +231,4 @@ pub async fn perform_counted<A: Adapter + Session>(adapter: &mut A, op: SessionO
     let before = adapter.wire().requests;
     let result = perform(adapter, &op).await;
     MetaReply { result, requests: (adapter.wire().requests - before) as u32 }
-}
-
-/// Why an adapter lacks operations: what its errors say. Only the reasons for operations that it lacks are of interest.
-#[derive(Debug, Clone, Copy)]
-pub struct Lacks {
-    /// The protocol or client without opens that deny a file to others.
-    pub share_modes: &'static str,
-    /// The protocol or client without requests by which the server works by itself.
-    pub ranges: &'static str,
-    /// Why it has no locks of byte ranges.
-    pub locks: &'static str,
-    /// Why it does not request the right to cache a file.
-    pub rights: &'static str,
-    /// The protocol or client without notifications.
-    pub notifications: &'static str,
-    /// The protocol or client without semaphores.
-    pub semaphores: &'static str,
-    /// Why nothing can be dropped from the client's cache, nor examined.
-    pub client_cache: &'static str,
-    /// Why files cannot be mapped.
-    pub mapping: &'static str,
-}
-
-impl Lacks {
-    /// The reasons of a protocol or client.
-    pub const fn of(client: &'static str) -> Self {
-        Self {
-            share_modes: client,
-            ranges: client,
-            locks: "this client requests no locks",
-            rights: "this client requests no rights to cache files",
-            notifications: client,
-            semaphores: client,
-            client_cache: "this client caches no file data",
-            mapping: "this client cannot map a remote file into memory",
-        }
-    }
-
-    /// The protocol or client has no request that does this.
-    #[cold]
-    pub fn no_request(&self, does: &str) -> OpError {
-        OpError::unsupported(format!("{} has no request that {does}", self.ranges))
-    }
-
-    /// The client caches nothing.
-    #[cold]
-    pub fn no_client_cache(&self) -> OpError {
-        OpError::new(ErrorClass::Unsupported, OpStep::ClientCache, self.client_cache)
-    }
-
-    #[cold]
-    fn no_notification(&self) -> OpError {
-        let detail = format!("{} has no notification of changes in a directory", self.notifications);
-        OpError::unsupported(detail)
-    }
-
-    #[cold]
-    fn no_semaphores(&self) -> OpError {
-        OpError::unsupported(format!("{} has no semaphores", self.semaphores))
-    }
 }

@@ -3,7 +3,7 @@
 use sharebench_model::{
     ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
 };
-use sharebench_target::{CacheRights, CallResult, ClientCache, Lacks, Operations, Watch};
+use sharebench_target::{CacheRights, CallResult, ClientCache, Operations, Watch, no_client_cache};
 
 use crate::client::{Access, Client, ClientError, EntryInfo, Modification, Path};
 use crate::target::policy::check_policy;
@@ -14,9 +14,8 @@ use crate::wire::dos::access;
 use crate::wire::{Completion, DosTime};
 
 impl Operations for NcpSession {
-    fn lacks(&self) -> Lacks {
-        Lacks { rights: "NCP has no leases", ..Lacks::of("NCP") }
-    }
+    const CLIENT: &'static str = "NCP";
+    const NO_RIGHTS: &'static str = "NCP has no leases";
 
     async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         match op {
@@ -63,7 +62,7 @@ impl Watch for NcpSession {}
 impl ClientCache for NcpSession {
     async fn drop_client_cache(&mut self, file: FileRef) -> CallResult {
         if self.cache.is_none() {
-            return Err(self.lacks().no_client_cache());
+            return Err(no_client_cache::<Self>());
         }
         self.files.get(file)?;
         self.drop_cache(file).await.map(|()| MetaYield::Done)

@@ -2,7 +2,7 @@
 
 use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat};
 use sharebench_target::{
-    CacheRights, CallResult, ClientCache, Lacks, Locks, Operations, Semaphores, ServerSide, Watch,
+    CacheRights, CallResult, ClientCache, Locks, Operations, Semaphores, ServerSide, Watch,
 };
 
 use crate::attributes::{FileAttributes, FileKind, SetFileAttributes, skip_wcc};
@@ -42,14 +42,10 @@ fn stat(attributes: &FileAttributes) -> Stat {
 }
 
 impl Operations for NfsSession {
-    fn lacks(&self) -> Lacks {
-        Lacks {
-            locks: "locks of NFS 3 are the protocol NLM, which this client does not speak",
-            rights: "NFS 3 has no delegations",
-            semaphores: "NFS",
-            ..Lacks::of("NFS 3")
-        }
-    }
+    const CLIENT: &'static str = "NFS 3";
+    const SEMAPHORES: &'static str = "NFS";
+    const NO_LOCKS: &'static str = "locks of NFS 3 are the protocol NLM, which this client does not speak";
+    const NO_RIGHTS: &'static str = "NFS 3 has no delegations";
 
     async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         match op {

@@ -3,7 +3,7 @@
 use sharebench_model::{
     ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
 };
-use sharebench_target::{CallResult, ClientCache, Lacks, Operations, Semaphores, Watch};
+use sharebench_target::{CallResult, ClientCache, Operations, Semaphores, Watch};
 
 use crate::client::directory_walk::DirectoryWalk;
 use crate::client::open_files::OpenFile;
@@ -77,13 +77,13 @@ pub(crate) struct OpenedAs {
 }
 
 impl Operations for Nfs4Session {
-    fn lacks(&self) -> Lacks {
-        Lacks {
-            rights: "NFS 4 has delegations and no leases of files",
-            notifications: "this client over NFS 4",
-            semaphores: "NFS",
-            ..Lacks::of(if self.minor == 0 { "NFS 4.0" } else { "NFS 4.1" })
-        }
+    const CLIENT: &'static str = "NFS 4";
+    const NOTIFICATIONS: &'static str = "this client over NFS 4";
+    const SEMAPHORES: &'static str = "NFS";
+    const NO_RIGHTS: &'static str = "NFS 4 has delegations and no leases of files";
+
+    fn without_server_side(&self) -> &'static str {
+        if self.minor == 0 { "NFS 4.0" } else { "NFS 4.1" }
     }
 
     async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {

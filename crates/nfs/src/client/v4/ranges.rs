@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use sharebench_model::{FileRef, MetaYield, OpError};
-use sharebench_target::{CallResult, Operations, ServerSide};
+use sharebench_target::{CallResult, ServerSide, no_request};
 
 use crate::client::v4::compound::{Compound, Results};
 use crate::client::v4::recovery::{MAX_RETRY_DELAY, MIN_RETRY_DELAY};
@@ -95,7 +95,7 @@ impl ServerSide for Nfs4Session {
 impl Nfs4Session {
     /// Fails in the versions before 4.2.
     fn check_version(&self, does: &str) -> Result<(), OpError> {
-        if self.minor < 2 { Err(self.lacks().no_request(does)) } else { Ok(()) }
+        if self.minor < 2 { Err(no_request(self, does)) } else { Ok(()) }
     }
 
     /// Performs an operation from the saved to the current handle.

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat};
-use sharebench_target::{CallResult, ClientCache, Lacks, Operations, Semaphores};
+use sharebench_target::{CallResult, ClientCache, Operations, Semaphores};
 
 use crate::client::exchange::Exchange;
 use crate::client::names::policy::{access_and_disposition, create_options};
@@ -37,9 +37,8 @@ pub(crate) fn unreadable(request: &'static str) -> impl Fn(WireError) -> OpError
 }
 
 impl Operations for SmbSession {
-    fn lacks(&self) -> Lacks {
-        Lacks { rights: "SMB has leases and no delegations", ..Lacks::of("SMB") }
-    }
+    const CLIENT: &'static str = "SMB";
+    const NO_RIGHTS: &'static str = "SMB has leases and no delegations";
 
     async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         match op {

@@ -5,7 +5,7 @@ use sharebench_model::{
     Stat,
 };
 use sharebench_target::{
-    CallResult, ClientCache, HeldEntries, Lacks, ListingGuard, Operations, Semaphores, ServerSide, Watch,
+    CallResult, ClientCache, HeldEntries, ListingGuard, Operations, Semaphores, ServerSide, Watch,
 };
 
 use super::connection::oplock_file;
@@ -41,14 +41,10 @@ pub(super) struct Search {
 }
 
 impl Operations for Nt1Session {
-    fn lacks(&self) -> Lacks {
-        Lacks {
-            rights: "delegations are those of NFS",
-            notifications: "this client over SMB1",
-            semaphores: "SMB",
-            ..Lacks::of("SMB1")
-        }
-    }
+    const CLIENT: &'static str = "SMB1";
+    const NOTIFICATIONS: &'static str = "this client over SMB1";
+    const SEMAPHORES: &'static str = "SMB";
+    const NO_RIGHTS: &'static str = "delegations are those of NFS";
 
     async fn perform_basic(&mut self, op: &MetaOp) -> CallResult {
         match op {
