@@ -51,6 +51,7 @@ mod metadata_breaks_served;
 mod metadata_faults;
 mod metadata_interrupted;
 mod metadata_wire;
+mod nagle;
 mod ncp;
 mod ncp_bindery;
 mod ncp_dos;

@@ -74,6 +74,8 @@ declare! {
     Transport = "transport", Setting, "transport";
     /// The simulated distance.
     SimulatedDistance = "simulated_distance", Setting, "simulated distance";
+    /// Whether requests are sent at once (`TCP_NODELAY`), where the URL states it: `on` or `off`.
+    Nodelay = "nodelay", Setting, "nodelay";
     /// Connections of one session in use.
     Connections = "connections", Setting, "connections";
     /// Connections of one NFS session, by the name of its mount option.

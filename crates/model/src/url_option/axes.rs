@@ -3,7 +3,7 @@
 use super::declaration::Axis;
 
 /// Every axis, in the order of the help.
-pub const AXES: [&Axis; 5] = [&FAR, &SECURITY, &CONNECTIONS, &COMPOUND, &LEASES];
+pub const AXES: [&Axis; 6] = [&FAR, &NODELAY, &SECURITY, &CONNECTIONS, &COMPOUND, &LEASES];
 
 /// An axis of one value per target, for every target that has the option.
 const fn axis(
@@ -21,6 +21,14 @@ pub(super) const FAR: Axis = axis(
     "a distance can be simulated for targets over a protocol only: smb://, nfs:// and ncp://",
     "Measure each target over a protocol at these simulated distances: 20ms, 20ms,100Mbit or 0,5ms,20ms,80ms. A distance \
      is the round-trip time that is added; a rate limits each connection. Loss is not simulated",
+);
+
+pub(super) const NODELAY: Axis = axis(
+    "nodelay",
+    "on|off,...",
+    "only targets over a protocol have a connection: smb://, nfs:// and ncp://",
+    "Measure each target over a protocol on TCP with requests that are sent at once (on), with Nagle's algorithm, which holds \
+     small segments back until earlier ones are acknowledged (off), or with both: on,off. Sets nodelay= of the URLs",
 );
 
 pub(super) const SECURITY: Axis = Axis {

@@ -20,8 +20,10 @@ const DIRECT: UrlOption = option("direct", Choices(&["0", "1"])).fact(Fact::Dire
 const ENGINE: UrlOption = option("engine", Choices(&["auto", "psync", "uring"])).fact(Fact::Engine);
 
 /// Of every protocol over TCP.
-pub(super) const TCP: &[UrlOption] =
-    &[option("far", Distance).fact(Fact::SimulatedDistance).unstated("none").axis(&axes::FAR)];
+pub(super) const TCP: &[UrlOption] = &[
+    option("far", Distance).fact(Fact::SimulatedDistance).unstated("none").axis(&axes::FAR),
+    option("nodelay", ON_OFF).fact(Fact::Nodelay).unstated("on").axis(&axes::NODELAY),
+];
 
 pub(super) const SMB: &[UrlOption] = &[
     option("dialect", Choices(&["2.0.2", "2.1", "3.0", "3.0.2", "3.1.1", "nt1"]))
