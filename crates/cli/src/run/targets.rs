@@ -275,8 +275,8 @@ mod tests {
                 OptionValues::Text(_) => (String::new(), String::new()),
             };
             for value in right.split_whitespace() {
-                let (given, message) =
-                    (format!("{}={value}", option.name), message(&format!("{base}?{}={value}", option.name)));
+                let given = format!("{}={value}", option.name);
+                let message = message(&format!("{base}?{given}"));
                 assert!(
                     !message.contains(&format!("{given}:")) && !message.contains(&format!("{given} is not")),
                     "{message}"
