@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::time::Duration;
 
+use sharebench_doubles::conformance::{Suite, Summary};
 use sharebench_model::{DataOp, MetaOp, MetaYield, OpenHow, Slot, Stability, WireCount};
-use sharebench_target::conformance::{Suite, Summary};
 use sharebench_target::{SessionSpec, Target, TargetUrl, call, reply_for};
 
 /// Runs a future as a user would: on a runtime that never leaves its thread.

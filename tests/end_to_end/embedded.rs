@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sharebench_doubles::conformance::Suite;
 use sharebench_nfs::NfsTarget;
 use sharebench_server::{DirectoryOptions, DirectoryVolume, EmbeddedServers, ServeOptions, Volume};
 use sharebench_smb::SmbTarget;
 use sharebench_target::Secret;
-use sharebench_target::conformance::Suite;
 use sharebench_tests::program::run;
 use sharebench_tests::{KernelGuest, Need, Scratch, Sharebench, Smbd, SourceTree, needs};
 

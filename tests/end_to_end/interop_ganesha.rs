@@ -2,9 +2,9 @@
 
 use std::task::Poll;
 
+use sharebench_doubles::conformance::Suite;
 use sharebench_model::{ErrorClass, Fact, MetaOp};
 use sharebench_nfs::NfsTarget;
-use sharebench_target::conformance::Suite;
 use sharebench_target::{SessionSpec, Target, UrlPart, call};
 use sharebench_tests::{Capture, Ganesha, GaneshaOptions, needs};
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use sharebench_doubles::conformance::Suite;
 use sharebench_model::{DataOp, ErrorClass, Fact, MetaOp, MetaYield, OpenHow, Reply, Slot, Stability};
 use sharebench_smb::SmbTarget;
-use sharebench_target::conformance::Suite;
 use sharebench_target::{ConnectError, Secret, SessionSpec, Target, UrlPart, call, reply_for};
 use sharebench_tests::{Capture, Disk, Need, Signal, Signing, Smbd, SmbdOptions, needs};
 

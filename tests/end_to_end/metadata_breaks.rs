@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
+use sharebench_doubles::MemoryTarget;
 use sharebench_engine::simulated::{Device, SimulatedTarget};
 use sharebench_engine::{Clock, CollectedRun};
 use sharebench_model::{Facts, RunHeader, RunOutcome, TargetIdentity};
 use sharebench_plan::Plan;
-use sharebench_target::{MemoryTarget, Target};
+use sharebench_target::Target;
 
 /// Median time of an operation on a name.
 const OPERATION: Duration = Duration::from_micros(200);

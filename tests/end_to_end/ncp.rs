@@ -2,9 +2,9 @@
 
 use std::fs;
 
+use sharebench_doubles::conformance::Suite;
 use sharebench_ncp::target::NcpTarget;
 use sharebench_target::Secret;
-use sharebench_target::conformance::Suite;
 use sharebench_tests::{Capture, Captured, Sharebench, Smbd, needs};
 
 use crate::adapters::{conform, url};

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use sharebench_doubles::conformance::Suite;
 use sharebench_ncp::target::NcpTarget;
 use sharebench_target::Secret;
-use sharebench_target::conformance::Suite;
 use sharebench_tests::program::poll;
 use sharebench_tests::{Capture, Served, Sharebench, Signal, Smbd, needs, widen_window};
 

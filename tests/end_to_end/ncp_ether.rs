@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use sharebench_doubles::conformance::Suite;
 use sharebench_ncp::target::NcpTarget;
 use sharebench_server::{MemoryVolume, NcpEtherServer, NcpServerOptions};
 use sharebench_target::Secret;
-use sharebench_target::conformance::Suite;
 use sharebench_tests::program::PATIENCE;
 use sharebench_tests::{
     CLIENT_END, Capture, Need, SERVER_END, Served, Sharebench, Signal, Smbd, in_own_network, needs,

@@ -6,9 +6,9 @@ use std::fs;
 use std::thread;
 
 use serde_json::Value;
+use sharebench_doubles::conformance::Suite;
 use sharebench_nfs::NfsTarget;
 use sharebench_plan::{PRESETS, Plan, Preset};
-use sharebench_target::conformance::Suite;
 use sharebench_tests::{Capture, Ganesha, GaneshaOptions, KernelGuest, Sharebench, needs};
 
 use crate::adapters::{FLUSHES, READS, RECORD, WRITES, conform, url, work_until_close};

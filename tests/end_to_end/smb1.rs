@@ -1,8 +1,8 @@
 //! The client of SMB1 against smbd with `server min protocol = NT1`.
 
+use sharebench_doubles::conformance::Suite;
 use sharebench_model::{ErrorClass, Fact};
 use sharebench_smb::SmbTarget;
-use sharebench_target::conformance::Suite;
 use sharebench_target::{Secret, SessionSpec, Target, UrlPart};
 use sharebench_tests::{Signing, Smbd, SmbdOptions, needs};
 

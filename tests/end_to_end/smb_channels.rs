@@ -2,11 +2,11 @@
 
 use std::future::poll_fn;
 
+use sharebench_doubles::conformance::Suite;
 use sharebench_model::{
     DataOp, ErrorClass, Fact, FileRef, MetaOp, MetaYield, OpenHow, Reply, Slot, Stability, TargetFacts,
 };
 use sharebench_smb::SmbTarget;
-use sharebench_target::conformance::Suite;
 use sharebench_target::{Secret, Session, SessionSpec, Target, call};
 use sharebench_tests::{Cut, FaultProxy, Smbd, SmbdOptions, needs};
 

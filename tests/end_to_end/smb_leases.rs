@@ -3,9 +3,9 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
+use sharebench_doubles::conformance::Suite;
 use sharebench_model::{Fact, MetaOp, MetaYield, OpenHow};
 use sharebench_smb::SmbTarget;
-use sharebench_target::conformance::Suite;
 use sharebench_target::{Secret, Session, SessionSpec, Target, call};
 use sharebench_tests::{Smbd, SmbdOptions, needs};
 

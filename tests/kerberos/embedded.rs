@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sharebench_doubles::conformance::Suite;
 use sharebench_gss::{AcceptorKeys, Identity, SharedCredential};
 use sharebench_model::{ErrorClass, Fact};
 use sharebench_nfs::NfsTarget;
 use sharebench_server::{EmbeddedServers, MemoryVolume, NfsTls, ServeOptions, Volume};
 use sharebench_smb::SmbTarget;
-use sharebench_target::conformance::Suite;
 use sharebench_target::{ConnectError, Secret, SessionSpec, Target};
 use sharebench_tests::program::run;
 use sharebench_tests::{Certificates, Need, Realm, Scratch, needs};

@@ -1,10 +1,10 @@
 //! Our NFS client with `RPCSEC_GSS` against NFS-Ganesha.
 
+use sharebench_doubles::conformance::Suite;
 use sharebench_gss::{Identity, SharedCredential};
 use sharebench_model::{ErrorClass, Fact};
 use sharebench_nfs::NfsTarget;
 use sharebench_target::UrlPart;
-use sharebench_target::conformance::Suite;
 use sharebench_tests::{Ganesha, GaneshaOptions, Realm, needs};
 
 use crate::adapters::{conform, url};

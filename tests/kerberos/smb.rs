@@ -1,9 +1,9 @@
 //! Our SMB client with Kerberos against Samba's smbd.
 
+use sharebench_doubles::conformance::Suite;
 use sharebench_gss::{Identity, SharedCredential};
 use sharebench_model::{ErrorClass, Fact};
 use sharebench_smb::SmbTarget;
-use sharebench_target::conformance::Suite;
 use sharebench_target::{Secret, UrlPart};
 use sharebench_tests::{Realm, Smbd, SmbdOptions, needs};
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sharebench_doubles::MemoryTarget;
 use sharebench_engine::{Clock, CollectedRun, RunEnd, StartError};
 use sharebench_model::{
     DataOp, IoPolicy, MetaReply, MetaYield, Residency, RunOutcome, SessionOp, Slot, StepError, StepResult,
@@ -11,8 +12,8 @@ use sharebench_model::{
 };
 use sharebench_plan::Plan;
 use sharebench_target::{
-    Alteration, Capabilities, Connecting, LocalBoxFuture, MemoryTarget, NullTarget, PolicyRefusal,
-    PolicyTerms, Session, SessionSpec, Target,
+    Alteration, Capabilities, Connecting, LocalBoxFuture, NullTarget, PolicyRefusal, PolicyTerms, Session,
+    SessionSpec, Target,
 };
 
 /// A target in memory with a page cache that holds the same whatever is done.

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use sharebench_doubles::MemoryTarget;
 use sharebench_engine::{Clock, CollectedRun, StopSignal};
 use sharebench_model::{PrecisionReport, Round, RunEvent, RunOutcome, StepError, StepResult};
 use sharebench_plan::{Plan, ResolvedPlan};
-use sharebench_target::{MemoryTarget, Target};
+use sharebench_target::Target;
 
 #[expect(clippy::unwrap_used, reason = "plans of these tests are right")]
 fn plan(rule: &str) -> ResolvedPlan {

@@ -5,12 +5,13 @@
 use std::sync::{Arc, mpsc};
 
 use sharebench_cluster::{Division, Ranks, threads};
+use sharebench_doubles::{Fault, FaultyTarget, MemoryTarget};
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
 use sharebench_model::{
     ErrorClass, Histogram, RankShare, RunEvent, RunOutcome, StepError, StepResult, Verdict,
 };
 use sharebench_plan::{Plan, ResolvedPlan};
-use sharebench_target::{Fault, FaultyTarget, MemoryTarget, Target};
+use sharebench_target::Target;
 
 const HEAD: &str =
     "seed = 7\nrepetitions = 1\nmin_sample_time = '5ms'\ntimeout = '2s'\n[[target]]\nurl = '/a'\n";

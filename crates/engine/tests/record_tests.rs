@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use sharebench_doubles::{Fault, FaultyTarget, MemoryTarget};
 use sharebench_engine::{Clock, CollectedRun, StartError};
 use sharebench_model::{ErrorClass, RunOutcome, StepError, StepResult, Verdict};
 use sharebench_plan::{Access, Direction, Plan, Test};
-use sharebench_target::{Answer, Fault, FaultyTarget, MemoryTarget, ScriptedTarget, Target};
+use sharebench_target::{Answer, ScriptedTarget, Target};
 
 /// Cells of 64 KiB files: 16 records of 4 KiB and 128 of 512 B, so that every test has a stride.
 const SIZES: &str = "file_sizes = ['64KiB']\nrecord_sizes = ['512', '4KiB']\nstride = [5]\n";

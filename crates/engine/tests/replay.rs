@@ -6,11 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sharebench_doubles::MemoryTarget;
 use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_engine::{Clock, CollectedRun, RunEnd};
 use sharebench_model::{ErrorClass, Measure, StepResult, Verdict};
 use sharebench_plan::{Plan, TypedWorkload};
-use sharebench_target::MemoryTarget;
 
 /// Measures one step of two users who replay a script; gives it, and what went wrong in words.
 fn replay(script: &str, seconds: u32, load: &str) -> (StepResult, Vec<String>) {

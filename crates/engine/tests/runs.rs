@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use sharebench_doubles::{Fault, FaultyTarget, MemoryTarget};
 use sharebench_engine::{Clock, CollectedRun, Run, StartError, StopSignal};
 use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepError, StepResult, Value, Verdict};
 use sharebench_plan::{Plan, ResolvedPlan, Work};
-use sharebench_target::{Fault, FaultyTarget, MemoryTarget, Target};
+use sharebench_target::Target;
 
 const SWEEP: &str =
     "seed = 7\nrepetitions = 2\nmin_sample_time = '1ms'\ntimeout = '500ms'\n[[target]]\nurl = '/a'\n

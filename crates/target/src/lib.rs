@@ -8,15 +8,7 @@
 
 mod altered;
 pub mod buffer_pool;
-mod faulty;
 mod listing;
-mod memory;
-mod memory_content;
-mod memory_leases;
-mod memory_names;
-mod memory_semaphores;
-mod memory_sharing;
-mod memory_watches;
 mod null;
 pub mod offers;
 mod policy;
@@ -28,14 +20,10 @@ mod url;
 mod with_bypass;
 mod working_directory;
 
-pub mod conformance;
-
 pub use altered::{Alteration, Altered};
-pub use faulty::{Fault, FaultyTarget};
 pub use listing::{
     HeldEntries, ListingGuard, MAX_HELD_BYTES, MAX_HELD_ENTRIES, MAX_LISTED_ENTRIES, MAX_NAME_BYTES,
 };
-pub use memory::MemoryTarget;
 pub use null::NullTarget;
 pub use policy::{PolicyRefusal, PolicyTerms};
 pub use scripted::{Answer, ScriptedTarget};

@@ -75,10 +75,10 @@ impl Target for WithBypass {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MemoryTarget, NullTarget};
+    use crate::NullTarget;
 
     /// Reports a number of descriptors that no default returns.
-    struct Greedy(MemoryTarget);
+    struct Greedy(NullTarget);
 
     impl Target for Greedy {
         fn url(&self) -> String {
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_bypass_leaves_the_descriptor_count_of_the_target_unchanged() {
-        let target = WithBypass::new(Arc::new(Greedy(MemoryTarget::default())), Arc::new(NullTarget));
+        let target = WithBypass::new(Arc::new(Greedy(NullTarget)), Arc::new(NullTarget));
         assert_eq!((target.descriptors(), target.bypass().unwrap().url()), (77, NullTarget.url()));
     }
 }

@@ -205,8 +205,9 @@ async fn stat(
 mod tests {
     use std::time::Duration;
 
+    use sharebench_doubles::MemoryTarget;
     use sharebench_plan::Verify;
-    use sharebench_target::{Altered, MARKER, MemoryTarget, SessionSpec, Target};
+    use sharebench_target::{Altered, MARKER, SessionSpec, Target};
 
     use super::*;
     use crate::data::directory::make;

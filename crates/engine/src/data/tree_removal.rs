@@ -190,9 +190,10 @@ async fn move_up(
 mod tests {
     use std::time::Duration;
 
+    use sharebench_doubles::MemoryTarget;
     use sharebench_model::OpenHow;
     use sharebench_plan::Verify;
-    use sharebench_target::{Altered, MARKER, MemoryTarget, SessionSpec, Target};
+    use sharebench_target::{Altered, MARKER, SessionSpec, Target};
 
     use super::*;
     use crate::data::peculiar_target::Habit;

@@ -137,8 +137,9 @@ async fn is_listed(
 
 #[cfg(test)]
 mod tests {
+    use sharebench_doubles::MemoryTarget;
     use sharebench_model::ErrorClass;
-    use sharebench_target::{Altered, MemoryTarget};
+    use sharebench_target::Altered;
 
     use super::*;
     use crate::data::peculiar_target::Habit;

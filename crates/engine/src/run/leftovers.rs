@@ -130,8 +130,9 @@ async fn find(
 mod tests {
     use std::time::Duration;
 
+    use sharebench_doubles::MemoryTarget;
     use sharebench_model::{MetaOp, OpenHow};
-    use sharebench_target::{MARKER, MemoryTarget, SHORT_MARKER, call};
+    use sharebench_target::{MARKER, SHORT_MARKER, call};
 
     use super::*;
 

@@ -1,10 +1,11 @@
 //! Known answers K1 and K2 (docs/measurement-rules.md K1, K2): a fixed service and a token bucket, where truth has no
 //! spread.
 
+use sharebench_doubles::MemoryTarget;
 use sharebench_engine::Clock;
 use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_model::Verdict;
-use sharebench_target::{MemoryTarget, NullTarget};
+use sharebench_target::NullTarget;
 
 use crate::lab::{close, histogram, load, millis, steps};
 

@@ -1,10 +1,10 @@
 //! Known answer K18 (docs/measurement-rules.md K18): wrong data is always caught; right data of single operations is
 //! moved as asked.
 
+use sharebench_doubles::{Fault, FaultyTarget, MemoryTarget};
 use sharebench_engine::Clock;
 use sharebench_engine::simulated::{Device, Served, Service, SimulatedTarget};
 use sharebench_model::{ErrorClass, Verdict};
-use sharebench_target::{Fault, FaultyTarget, MemoryTarget};
 
 use crate::lab::{millis, report_figure, steps, verdict};
 

@@ -1,10 +1,10 @@
 //! Known answer K1 (docs/measurement-rules.md K1) for the other tests of a sweep: streams, mixes, strides, and
 //! several jobs at once, all without spread.
 
+use sharebench_doubles::MemoryTarget;
 use sharebench_engine::Clock;
 use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_model::{StepResult, Verdict};
-use sharebench_target::MemoryTarget;
 
 use crate::lab::{close, millis, steps, verdict};
 

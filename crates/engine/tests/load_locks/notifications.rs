@@ -1,7 +1,8 @@
 //! Notifications as steps of transactions: what counts as the report of a change, and what is not waited for.
 
+use sharebench_doubles::MemoryTarget;
 use sharebench_model::{ErrorClass, MetaReply, RunOutcome, SessionOp};
-use sharebench_target::{Alteration, Altered, LocalBoxFuture, MemoryTarget, Session};
+use sharebench_target::{Alteration, Altered, LocalBoxFuture, Session};
 
 use crate::{USERS, assert_once_per_transaction, count, execute, failing, plan};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use sharebench_doubles::MemoryTarget;
 use sharebench_model::{ErrorClass, RunOutcome};
-use sharebench_target::MemoryTarget;
 
 use crate::{USERS, WINDOW_MS, assert_once_per_transaction, count, execute, failing, plan};
 

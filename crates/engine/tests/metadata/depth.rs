@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use sharebench_doubles::MemoryTarget;
 use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::{
     DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, Reply, RunOutcome, SessionOp, Slot, StepError,
@@ -14,7 +15,7 @@ use sharebench_model::{
 use sharebench_plan::{MetadataGroup, MetadataTest};
 use sharebench_target::{
     Alteration, Altered, CallDepth, CallReply, Capabilities, Connecting, Extensions, LocalBoxFuture,
-    MemoryTarget, OverlappingCalls, Readings, Session, SessionSpec, Target,
+    OverlappingCalls, Readings, Session, SessionSpec, Target,
 };
 
 use super::runner::{assert_not_invalid, run, run_with};

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
+use sharebench_doubles::MemoryTarget;
 use sharebench_engine::{Clock, RunEnd, StopSignal};
 use sharebench_model::{
     ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpenHow, RateBase, RunOutcome, SessionOp, StepError,
     StepResult, Verdict,
 };
-use sharebench_target::{Alteration, Altered, LocalBoxFuture, MemoryTarget, Session};
+use sharebench_target::{Alteration, Altered, LocalBoxFuture, Session};
 
 use super::replies::{rejected, replied};
 use super::runner::{self, run_until};

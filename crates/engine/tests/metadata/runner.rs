@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use sharebench_doubles::MemoryTarget;
 use sharebench_engine::{Clock, CollectedRun, RunEnd, StopSignal};
 use sharebench_model::{StepResult, Verdict};
 use sharebench_plan::Plan;
-use sharebench_target::{Alteration, Altered, MemoryTarget, Target};
+use sharebench_target::{Alteration, Altered, Target};
 
 pub struct Ran {
     pub end: RunEnd,

@@ -1,10 +1,11 @@
 //! Tests of work that a server does by itself: what is counted, what is verified after each pass, and what is left.
 
+use sharebench_doubles::MemoryTarget;
 use sharebench_engine::Clock;
 use sharebench_model::{
     ErrorClass, MetaOp, MetaReply, MetaYield, RunOutcome, SessionOp, StepResult, Verdict,
 };
-use sharebench_target::{Alteration, Altered, LocalBoxFuture, MemoryTarget, Session};
+use sharebench_target::{Alteration, Altered, LocalBoxFuture, Session};
 
 use super::replies::{rejected, replied};
 use super::runner;

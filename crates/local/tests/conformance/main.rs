@@ -8,8 +8,8 @@ mod windows;
 
 use std::path::{Path, PathBuf};
 
+use sharebench_doubles::conformance::{Suite, Summary};
 use sharebench_local::LocalTarget;
-use sharebench_target::conformance::{Suite, Summary};
 
 /// A directory of its own that goes away again.
 struct Scratch(PathBuf);

@@ -1,8 +1,8 @@
 //! Both engines, on every file system this machine offers.
 
+use sharebench_doubles::conformance::{Suite, Summary};
 use sharebench_local::beneath::Resolution;
 use sharebench_local::{Engine, LocalTarget};
-use sharebench_target::conformance::{Suite, Summary};
 
 use crate::Scratch;
 

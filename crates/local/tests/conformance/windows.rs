@@ -1,7 +1,7 @@
 //! Cached and unbuffered I/O.
 
+use sharebench_doubles::conformance::Suite;
 use sharebench_local::LocalTarget;
-use sharebench_target::conformance::Suite;
 
 use crate::{Scratch, passes};
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use sharebench_doubles::conformance::Suite;
 use sharebench_model::{Entry, ErrorClass, Fact, MetaOp, MetaYield, OpenHow};
 use sharebench_ncp::target::NcpTarget;
 use sharebench_server::{MemoryVolume, NameSpaces, NcpServer, NcpServerOptions};
-use sharebench_target::conformance::Suite;
 use sharebench_target::{MARKER, Secret, Session, SessionSpec, Target, TargetUrl, UrlPart, call};
 
 const PASSWORD: &str = "Pass word";

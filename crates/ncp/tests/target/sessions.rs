@@ -4,6 +4,7 @@ use std::net::UdpSocket;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sharebench_doubles::conformance::Suite;
 use sharebench_model::{
     DataOp, ErrorClass, Fact, IoPolicy, MetaOp, MetaYield, OpenHow, Slot, Stability, SyncPolicy,
 };
@@ -11,7 +12,6 @@ use sharebench_ncp::receive_buffer;
 use sharebench_ncp::security::level::Level;
 use sharebench_ncp::target::NcpTarget;
 use sharebench_server::{DosAttributes, MemoryVolume, NcpServer, NcpServerOptions, ROOT, Volume};
-use sharebench_target::conformance::Suite;
 use sharebench_target::{
     Capabilities, ConnectError, Secret, Session, SessionSpec, Target, TargetUrl, UrlPart, call, reply_for,
 };

@@ -38,8 +38,9 @@ pub fn survey(target: &dyn Target, max_files: u64, timeout: Duration) -> Result<
 
 #[cfg(test)]
 mod tests {
+    use sharebench_doubles::{FaultyTarget, MemoryTarget};
     use sharebench_model::{ErrorClass, MetaOp, OpenHow};
-    use sharebench_target::{FaultyTarget, MemoryTarget, Session};
+    use sharebench_target::Session;
 
     use super::*;
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use sharebench_doubles::conformance::Suite;
 use sharebench_model::{DataOp, ErrorClass, Fact, FileRef, MetaOp, MetaYield, OpenHow, Slot, Stability};
 use sharebench_nfs::NfsTarget;
 use sharebench_nfs::protocol::Procedure;
 use sharebench_nfs::v4::operation::Operation;
-use sharebench_target::conformance::Suite;
 use sharebench_target::{Session, SessionSpec, Target, TargetUrl, UrlPart, call, reply_for};
 
 use super::{memory, run, start, target_at};

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::pem::PemObject as _;
+use sharebench_doubles::conformance::Suite;
 use sharebench_model::{ErrorClass, Fact, TargetFacts};
 use sharebench_nfs::NfsTarget;
-use sharebench_target::conformance::Suite;
 use sharebench_target::{ConnectError, SessionSpec, Target, TargetUrl, UrlPart};
 use sharebench_tls::ClientTls;
 

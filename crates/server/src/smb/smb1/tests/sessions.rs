@@ -1,8 +1,8 @@
 //! Logins of this project's client: with and without signatures, and those that fail.
 
+use sharebench_doubles::conformance::Suite;
 use sharebench_model::{ErrorClass, Fact};
 use sharebench_smb::SmbTarget;
-use sharebench_target::conformance::Suite;
 use sharebench_target::{ConnectError, Secret, SessionSpec, Target, TargetUrl, UrlPart};
 
 use super::*;

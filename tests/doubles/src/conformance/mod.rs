@@ -31,8 +31,8 @@ use std::fmt;
 
 use sharebench_model::{MetaOp, MetaYield, WireCount};
 
-use crate::session::{LocalBoxFuture, SessionSpec, Target, call};
 use ground::Ground;
+use sharebench_target::{LocalBoxFuture, SessionSpec, Target, call};
 pub use suite::Suite;
 
 /// What a passed suite did.

@@ -7,10 +7,10 @@ use sharebench_model::{
     DataOp, ErrorClass, IoPolicy, MetaReply, OpError, OpStep, Reply, SessionOp, Slot, TargetFacts, WireCount,
 };
 
-use crate::policy::{PolicyRefusal, PolicyTerms};
-use crate::session::{
+use sharebench_target::{
     Capabilities, Connecting, Extensions, Idle, LocalBoxFuture, Probe, Readings, Session, SessionSpec, Target,
 };
+use sharebench_target::{PolicyRefusal, PolicyTerms};
 
 /// What goes wrong with one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -283,8 +283,8 @@ impl Extensions for FaultySession {
 mod tests {
     use super::*;
     use crate::memory::MemoryTarget;
-    use crate::session::{call, reply_for};
     use sharebench_model::{FileRef, MetaOp, MetaYield, OpenHow, Stability};
+    use sharebench_target::{call, reply_for};
 
     async fn opened(target: &dyn Target) -> (Box<dyn Session>, FileRef) {
         let spec = SessionSpec { slots: 4, ..SessionSpec::default() };

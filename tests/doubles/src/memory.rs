@@ -18,12 +18,12 @@ use crate::memory_names::{Tree, below_after, check_parent, is_directory, names};
 use crate::memory_semaphores::Semaphores;
 use crate::memory_sharing::Opener;
 use crate::memory_watches::{Watches, changed_names};
-use crate::policy::{PolicyRefusal, PolicyTerms};
-use crate::session::{
+use sharebench_target::{
     CacheRights, CallDepth, CallReply, CallResult, Capabilities, ClientCache, Connecting, Extensions,
     LocalBoxFuture, Locks, Operations, OverlappingCalls, Readings, ServerSide, Session, SessionSpec, Target,
     Watch, perform, whole_transfer,
 };
+use sharebench_target::{PolicyRefusal, PolicyTerms};
 
 /// Entries of one page of a listing: few, so that a test needs no large directory for several pages.
 const LISTED_ENTRIES: usize = 100;
@@ -358,7 +358,7 @@ impl ServerSide for MemorySession {
     }
 }
 
-impl crate::session::Semaphores for MemorySession {
+impl sharebench_target::Semaphores for MemorySession {
     async fn open_semaphore(&mut self, name: &str) -> CallResult {
         lock(&self.between.semaphores).open(name);
         self.semaphore = Some(name.to_owned());

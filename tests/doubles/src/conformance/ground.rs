@@ -7,7 +7,7 @@ use sharebench_model::{MetaOp, WireCount};
 
 use super::probe::Probe;
 use super::suite::Suite;
-use crate::session::{LocalBoxFuture, SessionSpec, Target};
+use sharebench_target::{LocalBoxFuture, SessionSpec, Target};
 
 pub(super) struct Ground<'t> {
     pub suite: &'t Suite,

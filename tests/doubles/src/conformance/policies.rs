@@ -5,7 +5,7 @@ use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, MetaOp, MetaYield, Ope
 use super::ground::Ground;
 use super::pattern::{compare, pattern};
 use super::probe::Probe;
-use crate::policy::PolicyTerms;
+use sharebench_target::PolicyTerms;
 
 /// Writes of each policy's file.
 const RECORDS: u64 = 3;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::*;
 use crate::faulty::{Fault, FaultyTarget};
 use crate::memory::MemoryTarget;
-use crate::null::NullTarget;
 use sharebench_model::ErrorClass;
+use sharebench_target::NullTarget;
 
 async fn findings(target: &dyn Target) -> String {
     let suite = Suite { deadline: Duration::from_secs(2), ..Suite::default() };

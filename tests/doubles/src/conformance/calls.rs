@@ -10,7 +10,7 @@ use sharebench_model::{
 use super::ground::{Ground, at_depths};
 use super::pattern::pattern;
 use super::probe::Probe;
-use crate::session::CallReply;
+use sharebench_target::CallReply;
 
 /// Files that each slot makes and removes again.
 const FILES_PER_SLOT: u32 = 5;

@@ -10,7 +10,7 @@ use sharebench_model::{
     Slot, Stability, Stat, WireCount,
 };
 
-use crate::session::Session;
+use sharebench_target::Session;
 
 pub(super) struct Probe {
     pub session: Box<dyn Session>,
