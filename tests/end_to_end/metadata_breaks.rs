@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
 use sharebench_doubles::MemoryTarget;
-use sharebench_engine::simulated::{Device, SimulatedTarget};
 use sharebench_engine::{Clock, CollectedRun};
 use sharebench_model::{Facts, RunHeader, RunOutcome, TargetIdentity};
 use sharebench_plan::Plan;
+use sharebench_simulated::{Device, SimulatedTarget};
 use sharebench_target::Target;
 
 /// Median time of an operation on a name.

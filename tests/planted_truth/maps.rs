@@ -1,7 +1,7 @@
 //! Two servers whose ratio changes over the map of cells: by file size, by record size, in one cell, by the kind of cost.
 
-use sharebench_engine::simulated::{Device, RequestClass, Service};
 use sharebench_model::{Coordinates, axis};
+use sharebench_simulated::{Device, RequestClass, Service};
 
 use crate::properties::{MIB, PARALLEL, Property, QUIET, pair, record, test, us, usual};
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
 use sharebench_doubles::MemoryTarget;
-use sharebench_engine::simulated::SimulatedTarget;
 use sharebench_engine::{Clock, CollectedRun};
 use sharebench_model::{Facts, RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult, TargetIdentity};
 use sharebench_plan::{Plan, Precision, ResolvedPlan};
 use sharebench_results::{RunReference, RunSink, RunState, Store};
+use sharebench_simulated::SimulatedTarget;
 use sharebench_target::Target;
 use sharebench_tests::Scratch;
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, Replacement, RequestClass, ServerCache, Service};
 use sharebench_model::{Coordinates, Random, axis};
+use sharebench_simulated::{Device, Replacement, RequestClass, ServerCache, Service};
 
 use crate::maps::maps;
 use crate::time_courses::{PlantedPattern, time_courses};

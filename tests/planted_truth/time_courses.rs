@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sharebench_analysis::TimeFindingKind;
-use sharebench_engine::simulated::Device;
+use sharebench_simulated::Device;
 
 use crate::properties::{MIB, Property, Truth, usual};
 

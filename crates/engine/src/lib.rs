@@ -38,7 +38,6 @@
 //! | `machine` | health, clock facts, link and ceiling of the measuring machine |
 //! | `check` | self-checks of a step |
 //! | `run` | the run itself: preparation, rounds, steps, search, cleanup |
-//! | `simulated` | a simulated server with known answers, for tests of the engine and of the analysis |
 
 mod cell;
 mod check;
@@ -50,7 +49,6 @@ mod probe;
 mod ranks;
 mod record;
 mod run;
-pub mod simulated;
 mod system;
 mod threads;
 mod time;

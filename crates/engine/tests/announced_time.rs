@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_doubles::MemoryTarget;
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_engine::{Clock, CollectedRun};
 use sharebench_model::RunOutcome;
 use sharebench_plan::{Plan, ResolvedPlan, SlowestTarget};
+use sharebench_simulated::{Device, Service, SimulatedTarget};
 use sharebench_target::Target;
 
 /// The virtual time of a run on servers that need `service` per request.

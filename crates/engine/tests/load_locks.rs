@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_doubles::{Fault, FaultyTarget, MemoryTarget};
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_engine::{Clock, CollectedRun};
 use sharebench_model::{
     ErrorClass, LoadDetail, Measure, MetaReply, RunOutcome, SessionOp, StepError, StepResult,
 };
 use sharebench_plan::Plan;
+use sharebench_simulated::{Device, Service, SimulatedTarget};
 use sharebench_target::{Alteration, Altered, LocalBoxFuture, Session, Target};
 
 #[path = "load_locks/notifications.rs"]

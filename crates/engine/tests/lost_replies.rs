@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use sharebench_doubles::MemoryTarget;
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_engine::{Clock, CollectedRun, RunEnd};
 use sharebench_model::{ErrorClass, Measure, MetaReply, OpError, OpStep, SessionOp};
 use sharebench_plan::Plan;
+use sharebench_simulated::{Device, Service, SimulatedTarget};
 use sharebench_target::{Alteration, Altered, Connecting, LocalBoxFuture, Session, SessionSpec, Target};
 
 /// The second session, which is the only user's first, does its `nth` operation on names and loses the reply.

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_doubles::MemoryTarget;
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_engine::{Clock, CollectedRun, RunEnd};
 use sharebench_model::units::ByteSize;
 use sharebench_model::{DataOp, ErrorClass, Fact, Part, RunEvent, Slot, StepResult, UnitObjective, Verdict};
 use sharebench_plan::{Load, PRESETS, Plan, PlannedTarget, Preset, Scale, Think, Verify};
+use sharebench_simulated::{Device, Service, SimulatedTarget};
 use sharebench_target::{Alteration, Altered, Connecting, Session, SessionSpec, Target};
 
 /// Runs a plan that must end well.

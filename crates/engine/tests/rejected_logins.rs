@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use sharebench_doubles::MemoryTarget;
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_engine::{Clock, CollectedRun};
 use sharebench_model::{ErrorClass, Measure, RunOutcome};
 use sharebench_plan::Plan;
+use sharebench_simulated::{Device, Service, SimulatedTarget};
 use sharebench_target::{Alteration, Altered, ConnectError, Connecting, SessionSpec, Target, UrlPart};
 
 /// Accepts this many sessions and rejects the others as a busy server does.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_doubles::MemoryTarget;
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_engine::{Clock, CollectedRun, RunEnd};
 use sharebench_model::{ErrorClass, Measure, StepResult, Verdict};
 use sharebench_plan::{Plan, TypedWorkload};
+use sharebench_simulated::{Device, Service, SimulatedTarget};
 
 /// Measures one step of two users who replay a script; gives it, and what went wrong in words.
 fn replay(script: &str, seconds: u32, load: &str) -> (StepResult, Vec<String>) {

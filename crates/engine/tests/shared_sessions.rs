@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use sharebench_doubles::{FaultyTarget, MemoryTarget};
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_engine::{Clock, CollectedRun, RunEnd};
 use sharebench_model::{ErrorClass, StepResult, Verdict};
 use sharebench_plan::Plan;
+use sharebench_simulated::{Device, Service, SimulatedTarget};
 use sharebench_target::{Alteration, Altered, Connecting, SessionSpec, Target};
 
 /// Counts sessions; carries N requests at a time on each.

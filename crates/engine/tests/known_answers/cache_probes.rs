@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use sharebench_doubles::MemoryTarget;
 use sharebench_engine::Clock;
-use sharebench_engine::simulated::{Device, Replacement, Served, ServerCache, Service, SimulatedTarget};
 use sharebench_model::{ProbeTimes, StepResult};
+use sharebench_simulated::{Device, Replacement, Served, ServerCache, Service, SimulatedTarget};
 use sharebench_stats::{Attribution, AttributionError, attribute_times};
 use sharebench_target::NullTarget;
 

@@ -1,7 +1,7 @@
 //! Known answer K14 (docs/measurement-rules.md K14): users whose replies never come must not make the step look better.
 
-use sharebench_engine::simulated::{Device, Service};
 use sharebench_model::Verdict;
+use sharebench_simulated::{Device, Service};
 
 use crate::lab::{close, load, mean_ms, millis, quantile_ms, report_figure, verdict};
 

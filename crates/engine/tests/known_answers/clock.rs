@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use sharebench_doubles::MemoryTarget;
 use sharebench_engine::Clock;
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_model::RunEvent;
+use sharebench_simulated::{Device, Service, SimulatedTarget};
 
 use crate::lab::{self, millis};
 

@@ -1,8 +1,8 @@
 //! Known answers K5 and K5b (docs/measurement-rules.md K5, K5b): closed networks of thinking users, against exact
 //! mean value analysis.
 
-use sharebench_engine::simulated::{Device, Service};
 use sharebench_model::Verdict;
+use sharebench_simulated::{Device, Service};
 
 use crate::lab::{close, load, mean_ms, millis, verdict, window_start};
 

@@ -3,8 +3,8 @@
 
 use sharebench_doubles::MemoryTarget;
 use sharebench_engine::Clock;
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_model::Verdict;
+use sharebench_simulated::{Device, Service, SimulatedTarget};
 use sharebench_target::NullTarget;
 
 use crate::lab::{close, histogram, load, millis, steps};

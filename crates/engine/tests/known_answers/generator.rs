@@ -1,8 +1,8 @@
 //! Known answer K12 (docs/measurement-rules.md K12): a generator that cannot keep its schedule is found out, one that
 //! can is not accused.
 
-use sharebench_engine::simulated::{Device, Service};
 use sharebench_model::{StepResult, Verdict};
+use sharebench_simulated::{Device, Service};
 
 use crate::lab::{load, millis, quantile_ms, report_figure, verdict};
 

@@ -3,8 +3,8 @@
 
 use sharebench_doubles::{Fault, FaultyTarget, MemoryTarget};
 use sharebench_engine::Clock;
-use sharebench_engine::simulated::{Device, Served, Service, SimulatedTarget};
 use sharebench_model::{ErrorClass, Verdict};
+use sharebench_simulated::{Device, Served, Service, SimulatedTarget};
 
 use crate::lab::{millis, report_figure, steps, verdict};
 

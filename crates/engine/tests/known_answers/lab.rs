@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Device, Served, SimulatedTarget};
 use sharebench_engine::{Clock, CollectedRun};
 use sharebench_model::{Histogram, RunOutcome, StepResult, Verdict};
 use sharebench_plan::Plan;
+use sharebench_simulated::{Device, Served, SimulatedTarget};
 use sharebench_target::{NullTarget, Target};
 
 /// The engine's pause between the last login and the first transaction.

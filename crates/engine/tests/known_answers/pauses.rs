@@ -3,7 +3,7 @@
 //! Source: Anderson and Darling, Ann. Math. Stat. 23 (1952) 193; for a law without parameters to estimate A^2 above 3.857
 //! has a probability of 1 % (Stephens, JASA 69 (1974) 730).
 
-use sharebench_engine::simulated::{Device, Served};
+use sharebench_simulated::{Device, Served};
 use sharebench_stats::normal_quantile;
 
 use crate::lab::{load, report_figure};
@@ -35,8 +35,7 @@ fn gaps(pace: &str) -> Vec<f64> {
     let (step, log) = load(
         41,
         pace,
-        Device::new(1)
-            .service_center(64, sharebench_engine::simulated::Service::Fixed(crate::lab::millis(0))),
+        Device::new(1).service_center(64, sharebench_simulated::Service::Fixed(crate::lab::millis(0))),
     );
     let asked: Vec<&Served> = log.iter().filter(|served| !served.write).collect();
     assert!(step.measure.transactions > 3_000, "{}", step.measure.transactions);

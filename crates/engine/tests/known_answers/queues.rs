@@ -2,8 +2,8 @@
 //! over the very sequence that was drawn, and
 //! within the spread of that many draws against theory.
 
-use sharebench_engine::simulated::{Device, Served, Service};
 use sharebench_model::Verdict;
+use sharebench_simulated::{Device, Served, Service};
 
 use crate::lab::{close, histogram, load, mean_ms, millis, quantile_ms, verdict, window_start};
 

@@ -1,8 +1,8 @@
 //! Searches on servers whose answer theory knows: the knee of an objective, a pace that cannot be kept.
 
 use sharebench_engine::Clock;
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_model::{StepResult, Verdict, axis};
+use sharebench_simulated::{Device, Service, SimulatedTarget};
 use sharebench_target::NullTarget;
 
 use crate::lab::{load, millis, report_figure, steps, verdict};

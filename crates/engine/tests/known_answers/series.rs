@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use sharebench_engine::simulated::{Device, Served, Service, SimulatedTarget};
 use sharebench_engine::{Clock, CollectedRun, StopSignal};
 use sharebench_model::{
     ErrorClass, Fact, LoadCounts, RunEvent, RunOutcome, StepError, StepResult, USERS_STAY, Verdict,
 };
 use sharebench_plan::Plan;
+use sharebench_simulated::{Device, Served, Service, SimulatedTarget};
 use sharebench_target::{
     Alteration, Altered, ConnectError, Connecting, NullTarget, SessionSpec, Target, UrlPart,
 };

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sharebench_engine::Clock;
-use sharebench_engine::simulated::{Device, Replacement, Served, ServerCache, Service, SimulatedTarget};
 use sharebench_model::{StepResult, axis};
+use sharebench_simulated::{Device, Replacement, Served, ServerCache, Service, SimulatedTarget};
 use sharebench_target::NullTarget;
 
 use crate::lab::steps;

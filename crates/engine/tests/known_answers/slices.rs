@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use sharebench_doubles::MemoryTarget;
-use sharebench_engine::simulated::{Device, Served, Service, SimulatedTarget};
 use sharebench_engine::{Clock, CollectedRun};
 use sharebench_model::{ErrorClass, RunOutcome, StepError, StepResult};
 use sharebench_plan::Plan;
+use sharebench_simulated::{Device, Served, Service, SimulatedTarget};
 use sharebench_target::Target;
 
 use crate::lab::millis;

@@ -1,12 +1,12 @@
 //! Known answer K6 (docs/measurement-rules.md K6): one stall, and what is seen of it by those who wait their turn
 //! (coordinated omission).
 
-use sharebench_engine::simulated::{Device, Service};
+use sharebench_simulated::{Device, Service};
 
 use crate::lab::{close, histogram, load, mean_ms, millis, quantile_ms, report_figure};
 
 /// D/D/1: 1 ms of service, 500 starts per second, one stall of 1 s in 20 s: a tenth of all is affected.
-fn stalled(users: u32) -> (sharebench_model::StepResult, Vec<sharebench_engine::simulated::Served>) {
+fn stalled(users: u32) -> (sharebench_model::StepResult, Vec<sharebench_simulated::Served>) {
     let device =
         Device::new(6).service_center(1, Service::Fixed(millis(1))).stalled(8_000_000_000, millis(1000));
     let pace =

@@ -1,7 +1,7 @@
 //! Steady state (docs/measurement-rules.md R5) in the engine: what counts as steady, what is extended, and what never settles.
 
-use sharebench_engine::simulated::{Device, Service};
 use sharebench_model::{StepResult, Verdict};
+use sharebench_simulated::{Device, Service};
 
 use crate::lab::{close, load, millis, quantile_ms, verdict};
 

@@ -3,8 +3,8 @@
 
 use sharebench_doubles::MemoryTarget;
 use sharebench_engine::Clock;
-use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_model::{StepResult, Verdict};
+use sharebench_simulated::{Device, Service, SimulatedTarget};
 
 use crate::lab::{close, millis, steps, verdict};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_engine::simulated::{Device, Service};
 use sharebench_model::Verdict;
+use sharebench_simulated::{Device, Service};
 
 use crate::lab::{close, load, millis, verdict};
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use sharebench_doubles::MemoryTarget;
-use sharebench_engine::simulated::{Device, Service};
 use sharebench_model::{ErrorClass, LoadDetail, RunOutcome};
 use sharebench_plan::Plan;
+use sharebench_simulated::{Device, Service};
 
 use crate::{USERS, count, execute, failing, measured_at, plan};
 

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use sharebench_doubles::MemoryTarget;
 use sharebench_engine::Clock;
-use sharebench_engine::simulated::{Device, SimulatedTarget};
 use sharebench_model::{
     ErrorClass, MetaOp, MetaReply, OpenHow, RateBase, RunOutcome, SessionOp, StepError, Verdict,
 };
 use sharebench_plan::{MetadataGroup, MetadataTest};
+use sharebench_simulated::{Device, SimulatedTarget};
 use sharebench_target::{Alteration, Altered, LocalBoxFuture, Session};
 
 use super::replies::rejected;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_doubles::MemoryTarget;
-use sharebench_engine::simulated::{Device, SimulatedTarget};
 use sharebench_engine::{Clock, CollectedRun, RunEnd};
 use sharebench_model::RunEvent;
 use sharebench_plan::Plan;
+use sharebench_simulated::{Device, SimulatedTarget};
 
 /// Time of an operation on a name. An entry is made by two of them and removed by one.
 const OPERATION: Duration = Duration::from_micros(200);

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use sharebench_engine::{Clock, Sleep};
 use sharebench_model::{
     CachePolicy, DataOp, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, Reply, SessionOp, Slot,
 };
@@ -24,9 +25,6 @@ use sharebench_target::{
     Alteration, Capabilities, Connecting, LocalBoxFuture, PolicyRefusal, PolicyTerms, Session, SessionSpec,
     Target,
 };
-
-use crate::time::clock::Clock;
-use crate::time::sleep::Sleep;
 
 use names::NameTimes;
 use server_cache::Asked;
