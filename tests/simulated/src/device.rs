@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use sharebench_model::Random;
 
-use super::request_class::{FileUse, FileUses, RequestClass};
-use super::server_cache::{Asked, Content, ServerCache};
+use super::request_class::{Asked, FileUse, FileUses, RequestClass};
+use super::server_cache::{Content, ServerCache};
 use super::time_course::{TimeCourse, nanos};
 
 /// How long a service center works on one operation.

@@ -27,7 +27,7 @@ use sharebench_target::{
 };
 
 use names::NameTimes;
-use server_cache::Asked;
+use request_class::Asked;
 
 pub use device::{Device, Served, Service};
 pub use request_class::RequestClass;

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use super::server_cache::Asked;
-
 /// A class of requests, such as reads of 64 KiB and more in files of at most 1 MiB. The default contains all requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestClass {
@@ -32,6 +30,22 @@ impl RequestClass {
             && self.files.contains(&known.size)
             && self.sequential.is_none_or(|sequential| sequential == known.is_continued)
     }
+}
+
+/// A request as it arrives.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    pub session: u32,
+    pub file: u64,
+    pub offset: u64,
+    pub bytes: u32,
+    pub write: bool,
+    /// Requests data from storage, bypassing the cache.
+    pub unbuffered: bool,
+    /// From the session whose bytes' origin is wanted: the first.
+    pub workload: bool,
+    /// What is known of its file.
+    pub known: FileUse,
 }
 
 /// What the server knows of a file when a request for it arrives.

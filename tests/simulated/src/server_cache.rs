@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sharebench_model::Random;
 
-use super::request_class::FileUse;
+use super::request_class::Asked;
 
 /// Which block leaves a full cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,22 +34,6 @@ pub struct ServerCache {
     pub lies: bool,
     /// Which block leaves when it is full.
     pub replacement: Replacement,
-}
-
-/// A request as the cache sees it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
-    pub session: u32,
-    pub file: u64,
-    pub offset: u64,
-    pub bytes: u32,
-    pub write: bool,
-    /// Requests data from storage, bypassing the cache.
-    pub unbuffered: bool,
-    /// From the session whose bytes' origin is wanted: the first.
-    pub workload: bool,
-    /// What is known of its file.
-    pub known: FileUse,
 }
 
 /// What a request met.
@@ -193,6 +177,7 @@ impl Content {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request_class::FileUse;
 
     fn read(file: u64, block: u64, workload: bool) -> Asked {
         let known = FileUse::default();
