@@ -45,7 +45,7 @@ pub(super) struct Value {
     name: String,
     /// What users write, such as `rate=30`.
     pub assignment: String,
-    /// What is left open in the text, such as `{rate.time}`, and what stands there for this value.
+    /// What is left open in the text, such as `{rate.time}`, and the text that replaces it.
     texts: Vec<(String, String)>,
 }
 
