@@ -13,7 +13,7 @@ pub fn thinking(steps: &[u64], think: f64, law: impl Fn(u64) -> f64) -> Syntheti
     let mut run = Synthetic::new("load", &["nas"], 4);
     for &n in steps {
         run.step(0, 0, users(n), law(n) * 1e5);
-        let measure = &mut run.run.steps.last_mut().unwrap().measure;
+        let measure = &mut run.run.steps.last_mut().expect("a synthetic run has steps").measure;
         measure.rate_base = RateBase::Window;
         measure.window_ns = 60_000_000_000;
         measure.transactions = (law(n) * 60.0).round() as u64;
@@ -59,7 +59,7 @@ pub fn counted(
             }
             timeline.bytes = timeline.transactions.iter().map(|count| count * 100_000).collect();
             let total: u64 = timeline.transactions.iter().sum();
-            let measure = &mut run.run.steps.last_mut().unwrap().measure;
+            let measure = &mut run.run.steps.last_mut().expect("a synthetic run has steps").measure;
             measure.rate_base = RateBase::Window;
             measure.window_ns = window_s * 1_000_000_000;
             measure.transactions = total;

@@ -34,7 +34,8 @@ pub fn presets(args: &PresetsArgs) -> Result<ExitCode, Failure> {
 }
 
 fn listed(preset: Preset) -> String {
-    let parameters: String =
+    let parameters: Vec<String> =
         preset.parameters().iter().map(|parameter| format!("    {parameter}\n")).collect();
+    let parameters = parameters.concat();
     format!("{}\n{parameters}    {}\n    Source: {}\n", preset.name, preset.summary(), preset.source())
 }

@@ -132,7 +132,7 @@ impl RecordPass<'_> {
             *self.handle = None;
             if self.work.test.access() == Access::Mapping {
                 let unmap = SessionOp::Map { file, bytes: 0 };
-                TimedFinish::Close(unmap.into()).timed(self.session, context, tally).await?;
+                TimedFinish::Close(unmap).timed(self.session, context, tally).await?;
             }
             TimedFinish::Close(MetaOp::Close { file }.into()).timed(self.session, context, tally).await?;
         }

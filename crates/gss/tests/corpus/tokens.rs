@@ -48,7 +48,7 @@ fn changed(sender: &Protection, receiver: &Protection, message: &[u8], change: &
     let intact = apply(&mut mic, change);
     assert_eq!(receiver.verify_mic(&[message], &mic).is_ok(), intact);
 
-    let mut token = sender.wrap(message).unwrap();
+    let mut token = sender.wrap(message).expect("a token of any length");
     let in_rotation = ROTATION.contains(&(change.at % token.len())) && !change.cut;
     let intact = apply(&mut token, change);
     match receiver.unwrap_in_place(&mut token) {

@@ -119,13 +119,13 @@ fn the_break_of_a_lease_is_awaited_and_acknowledged_while_nothing_is_in_flight()
             session.negotiated.dialect = 0x0210;
             session.negotiated.capabilities = LEASING;
             let client = async {
-                let opened = session.perform_call(SessionOp::OpenLeased { path: "held".into() }.into()).await;
+                let opened = session.perform_call(SessionOp::OpenLeased { path: "held".into() }).await;
                 let (file, granted) = opened.result.and_then(MetaYield::into_right).unwrap();
                 assert_eq!((granted, opened.requests), (right, 1));
-                let recalled = session.perform_call(SessionOp::AwaitRecall { file }.into()).await;
-                let given_back = session.perform_call(SessionOp::GiveBack { file }.into()).await;
+                let recalled = session.perform_call(SessionOp::AwaitRecall { file }).await;
+                let given_back = session.perform_call(SessionOp::GiveBack { file }).await;
                 assert_eq!((given_back.result.is_ok(), given_back.requests), (recalled.result.is_ok(), 0));
-                let again = session.perform_call(SessionOp::AwaitRecall { file }.into()).await;
+                let again = session.perform_call(SessionOp::AwaitRecall { file }).await;
                 assert_eq!(again.result.unwrap_err().class, ErrorClass::Stale);
                 let closed = session.perform_call(MetaOp::Close { file }.into()).await;
                 assert_eq!((closed.result, closed.requests), (Ok(MetaYield::Done), 1));
@@ -187,11 +187,10 @@ fn without_leases_an_oplock_is_requested_and_its_break_is_acknowledged_unless_it
                 session.negotiated.dialect = dialect;
                 session.negotiated.capabilities = 0;
                 let client = async {
-                    let opened =
-                        session.perform_call(SessionOp::OpenLeased { path: "held".into() }.into()).await;
+                    let opened = session.perform_call(SessionOp::OpenLeased { path: "held".into() }).await;
                     let (file, granted) = opened.result.and_then(MetaYield::into_right).unwrap();
                     assert_eq!((granted, opened.requests), (right, 1));
-                    let recalled = session.perform_call(SessionOp::AwaitRecall { file }.into()).await;
+                    let recalled = session.perform_call(SessionOp::AwaitRecall { file }).await;
                     let closed = session.perform_call(MetaOp::Close { file }.into()).await;
                     assert_eq!((closed.result, closed.requests), (Ok(MetaYield::Done), 1));
                     let mut facts = TargetFacts::new();

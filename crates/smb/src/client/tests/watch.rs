@@ -97,7 +97,7 @@ fn closing_a_watched_directory_cancels_the_request() {
             let client = async {
                 assert_eq!(call(&mut session, SessionOp::Watch { file }).await.0, Ok(MetaYield::Done));
                 // The wait is abandoned.
-                let mut report = session.perform_call(SessionOp::AwaitChange { file }.into());
+                let mut report = session.perform_call(SessionOp::AwaitChange { file });
                 let polled = poll_fn(|cx| std::task::Poll::Ready(report.as_mut().poll(cx))).await;
                 assert!(polled.is_pending());
                 drop(report);
