@@ -26,14 +26,14 @@ type Repetitions = BTreeMap<u32, Repetition>;
 
 /// Wall time and results of a contender.
 #[derive(Default)]
-struct Known {
+struct KnownPrecision {
     wall: Duration,
     /// Wall time of all repetitions of a cell including preparation; empty if the time per cell is unknown.
     spent: BTreeMap<Cell, Duration>,
     cells: BTreeMap<Cell, Repetitions>,
 }
 
-impl Known {
+impl KnownPrecision {
     fn most_repetitions(&self) -> usize {
         self.cells.values().map(BTreeMap::len).max().unwrap_or(0)
     }
@@ -122,12 +122,12 @@ impl Contest<'_> {
     }
 
     /// Repeats IOzone as a whole until the same number of cells is precise.
-    fn against_iozone(&self, table: &mut Table, ours: &Known, goal: usize) -> Result<(), Failure> {
+    fn against_iozone(&self, table: &mut Table, ours: &KnownPrecision, goal: usize) -> Result<(), Failure> {
         let Some(iozone) = iozone() else {
             println!("\nIOzone is not on this machine (Debian's non-free iozone3): its part is not judged.");
             return Ok(());
         };
-        let mut its = Known::default();
+        let mut its = KnownPrecision::default();
         for (name, clock_ns) in
             [("IOzone as a whole, its clock believed", 0.0), ("IOzone as a whole", CLOCKS_NS.0)]
         {
@@ -144,7 +144,7 @@ impl Contest<'_> {
     }
 
     /// Prints the time of a contender, as a lower bound if it gave up.
-    fn row(&self, name: &str, it: &Known, ours: &Known, clock_ns: f64, verdict: &str) {
+    fn row(&self, name: &str, it: &KnownPrecision, ours: &KnownPrecision, clock_ns: f64, verdict: &str) {
         let ratio = it.wall.as_secs_f64() / ours.wall.as_secs_f64();
         let resolved = it.resolved(clock_ns, self.asked);
         let reached = resolved >= ours.resolved(CLOCKS_NS.1, self.asked);
@@ -161,7 +161,7 @@ impl Contest<'_> {
     }
 }
 
-impl Known {
+impl KnownPrecision {
     /// Runs IOzone's matrix once more.
     fn once_more(&mut self, iozone: &Path, directory: &Path, largest: &str) -> Result<(), Failure> {
         let number = self.most_repetitions() as u32;
@@ -188,7 +188,7 @@ impl Known {
 }
 
 /// Runs the engine over the matrix once.
-fn own(directory: &Path, largest: &str, repeat: &str) -> Result<Known, Failure> {
+fn own(directory: &Path, largest: &str, repeat: &str) -> Result<KnownPrecision, Failure> {
     let plan = plan(directory, &format!("64KiB..{largest} x2"), repeat)?;
     let target = target(directory)?;
     let (events, received) = mpsc::channel();
@@ -196,7 +196,7 @@ fn own(directory: &Path, largest: &str, repeat: &str) -> Result<Known, Failure> 
     let mut known = std::thread::scope(|scope| {
         // Consumes steps as they arrive, because the histograms of tens of thousands of steps need much memory.
         let taker = scope.spawn(move || {
-            let mut known = Known::default();
+            let mut known = KnownPrecision::default();
             let mut begun = Instant::now();
             for event in received {
                 match event {
@@ -211,7 +211,7 @@ fn own(directory: &Path, largest: &str, repeat: &str) -> Result<Known, Failure> 
         drop(events);
         let known = taker.join().map_err(|_| "the taker of events panicked")?;
         end?;
-        Ok::<Known, Failure>(known)
+        Ok::<KnownPrecision, Failure>(known)
     })?;
     known.wall = start.elapsed();
     Ok(known)

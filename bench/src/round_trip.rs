@@ -34,7 +34,7 @@ const RARE: f64 = 2.0;
 const USER: &str = "lab";
 
 /// Where the workload runs.
-struct Place<'a> {
+struct MeasuredServer<'a> {
     name: &'a str,
     url: String,
     port: u16,
@@ -42,9 +42,9 @@ struct Place<'a> {
     mount: Option<String>,
 }
 
-impl Place<'_> {
-    fn direct(name: &str, url: String, port: u16) -> Place<'_> {
-        Place { name, url, port, mount: None }
+impl MeasuredServer<'_> {
+    fn direct(name: &str, url: String, port: u16) -> MeasuredServer<'_> {
+        MeasuredServer { name, url, port, mount: None }
     }
 }
 
@@ -84,12 +84,12 @@ pub fn measure(table: &mut Table, program: &Path, scratch: &Path) -> Result<(), 
     let ganesha3 = ganesha.url("", "uid=0&gid=0");
     let ganesha4 = format!("{}&uid=0&gid=0", ganesha.url4("", "4.1"));
     let mut places = vec![
-        Place::direct("embedded, SMB", format!("smb://{USER}@127.0.0.1:{smb}/share/"), smb),
-        Place::direct("embedded, NFSv3", embedded3, nfs),
-        Place::direct("embedded, NFSv4.1", embedded4.clone(), nfs),
-        Place::direct("smbd", smbd.url("", ""), smbd.port()),
-        Place::direct("ganesha, NFSv3", ganesha3, ganesha.port()),
-        Place::direct("ganesha, NFSv4.1", ganesha4, ganesha.port()),
+        MeasuredServer::direct("embedded, SMB", format!("smb://{USER}@127.0.0.1:{smb}/share/"), smb),
+        MeasuredServer::direct("embedded, NFSv3", embedded3, nfs),
+        MeasuredServer::direct("embedded, NFSv4.1", embedded4.clone(), nfs),
+        MeasuredServer::direct("smbd", smbd.url("", ""), smbd.port()),
+        MeasuredServer::direct("ganesha, NFSv3", ganesha3, ganesha.port()),
+        MeasuredServer::direct("ganesha, NFSv4.1", ganesha4, ganesha.port()),
     ];
     if KernelGuest::NEEDS.into_iter().all(|need| need.unmet().is_none()) {
         let machine = KernelGuest::MACHINE;
@@ -102,7 +102,7 @@ pub fn measure(table: &mut Table, program: &Path, scratch: &Path) -> Result<(), 
         let mount4 = format!("mount -t nfs -o vers=4.2,port={nfs} {machine}:/share");
         let mounted = [("cifs mount of smbd", smbd.url("", ""), smbd.port(), cifs)];
         let mounted = mounted.into_iter().chain([("nfs 4.2 mount of embedded", embedded4, nfs, mount4)]);
-        places.extend(mounted.map(|(name, url, port, mount)| Place { name, url, port, mount: Some(mount) }));
+        places.extend(mounted.map(|(name, url, port, mount)| MeasuredServer { name, url, port, mount: Some(mount) }));
     } else {
         println!("Not measured: mounts, because the kernel guest cannot run.");
     }
@@ -112,7 +112,7 @@ pub fn measure(table: &mut Table, program: &Path, scratch: &Path) -> Result<(), 
     Ok(())
 }
 
-fn row(table: &mut Table, program: &Path, scratch: &Path, place: &Place<'_>) -> Result<(), Failure> {
+fn row(table: &mut Table, program: &Path, scratch: &Path, place: &MeasuredServer<'_>) -> Result<(), Failure> {
     let preset = scratch.join("mine.toml").display().to_string();
     let first = match &place.mount {
         None => captured(program, scratch, place, LOAD, &["-o", &preset])?,
@@ -167,7 +167,7 @@ fn row(table: &mut Table, program: &Path, scratch: &Path, place: &Place<'_>) -> 
 fn captured(
     program: &Path,
     scratch: &Path,
-    place: &Place<'_>,
+    place: &MeasuredServer<'_>,
     load: &str,
     learn: &[&str],
 ) -> Result<Figures, Failure> {
@@ -188,7 +188,7 @@ fn captured(
 /// The same, with the load in the kernel guest.
 fn captured_mount(
     program: &Path,
-    place: &Place<'_>,
+    place: &MeasuredServer<'_>,
     mount: &str,
     learn: &[&str],
 ) -> Result<Figures, Failure> {
@@ -205,7 +205,7 @@ fn captured_mount(
     learned(program, &captured, learn)
 }
 
-fn capture_after(before: Duration, place: &Place<'_>) -> Result<Captured, Failure> {
+fn capture_after(before: Duration, place: &MeasuredServer<'_>) -> Result<Captured, Failure> {
     std::thread::sleep(before);
     let capture = Capture::start(place.port)?;
     std::thread::sleep(CAPTURED_FOR);
@@ -221,7 +221,7 @@ fn learned(program: &Path, captured: &Captured, learn: &[&str]) -> Result<Figure
     figures(&serde_json::from_slice(&output.stdout)?)
 }
 
-fn finish(load: &mut Child, place: &Place<'_>) -> Result<(), Failure> {
+fn finish(load: &mut Child, place: &MeasuredServer<'_>) -> Result<(), Failure> {
     let status = load.wait()?;
     if status.success() { Ok(()) } else { Err(format!("load {}: {status}", place.url).into()) }
 }

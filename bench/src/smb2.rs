@@ -21,7 +21,7 @@ const CREDIT_BYTES: u32 = 64 << 10;
 
 /// The open file, as every task needs it.
 #[derive(Clone)]
-struct Place {
+struct OpenFile {
     connection: Connection,
     tree: TreeId,
     file: FileId,
@@ -41,7 +41,7 @@ pub fn measure(port: u16, user: &str, password: &str, shape: &Shape) -> Result<S
         } else {
             tree.open_file(&mut connection, "data").await?
         };
-        let place = Place { connection, tree: tree.tree_id, file };
+        let place = OpenFile { connection, tree: tree.tree_id, file };
         let offsets = Rc::new(RefCell::new(Offsets::new(shape)));
         let meter = Rc::new(RefCell::new(Meter::start(shape)));
         let start = |_| tokio::task::spawn_local(work(place.clone(), *shape, offsets.clone(), meter.clone()));
@@ -54,7 +54,7 @@ pub fn measure(port: u16, user: &str, password: &str, shape: &Shape) -> Result<S
 }
 
 async fn work(
-    place: Place,
+    place: OpenFile,
     shape: Shape,
     offsets: Rc<RefCell<Offsets>>,
     meter: Rc<RefCell<Meter>>,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sharebench_gss::{
-    Acceptor, AcceptorKeys, Credential, Encryption, GssError, Identity, Initiator, SecurityContext, Service,
-    Step,
+    Acceptor, AcceptorKeys, ContextStep, Credential, Encryption, GssError, Identity, Initiator,
+    SecurityContext, Service,
 };
 use sharebench_target::Secret;
 use sharebench_tests::{Realm, needs};
@@ -23,9 +23,11 @@ fn establish(
 ) -> (SecurityContext, SecurityContext) {
     let mut client = Initiator::new(Arc::clone(credential), service);
     let mut server = Acceptor::new(keys.clone());
-    let Step::Continue(token) = client.step(&[]).unwrap() else { panic!("authentication is mutual") };
-    let Step::Done(answer) = server.step(&token).unwrap() else { panic!("Kerberos has one round trip") };
-    assert_eq!(client.step(&answer).unwrap(), Step::Done(Vec::new()));
+    let ContextStep::Continue(token) = client.step(&[]).unwrap() else { panic!("authentication is mutual") };
+    let ContextStep::Done(answer) = server.step(&token).unwrap() else {
+        panic!("Kerberos has one round trip")
+    };
+    assert_eq!(client.step(&answer).unwrap(), ContextStep::Done(Vec::new()));
     (client.into_context().unwrap(), server.into_context().unwrap())
 }
 
@@ -122,12 +124,12 @@ fn each_cause_of_a_failed_login_has_its_error() {
 
     let keys = AcceptorKeys::read(&realm.keytab()).unwrap();
     let mut login = Initiator::new(Arc::clone(&credential), &Service::on_host("cifs", "keyless"));
-    let Step::Continue(token) = login.step(&[]).unwrap() else { panic!("authentication is mutual") };
+    let ContextStep::Continue(token) = login.step(&[]).unwrap() else { panic!("authentication is mutual") };
     let error = Acceptor::new(keys.clone()).step(&token).unwrap_err();
     assert!(matches!(error, GssError::ServerKey { .. }), "{error:?}");
 
     let mut login = Initiator::new(credential, &service());
-    let Step::Continue(token) = login.step(&[]).unwrap() else { panic!("authentication is mutual") };
+    let ContextStep::Continue(token) = login.step(&[]).unwrap() else { panic!("authentication is mutual") };
     Acceptor::new(keys.clone()).step(&token).unwrap();
     let error = Acceptor::new(keys.clone()).step(&token).unwrap_err();
     assert!(matches!(error, GssError::Replay(_)), "{error:?}");
@@ -148,9 +150,13 @@ fn tokens_of_other_logins_and_in_another_order_are_rejected() {
     let credential = Arc::new(Identity::keytab(&realm.user_keytab(), "alice").acquire().unwrap());
     let begin = || {
         let mut client = Initiator::new(Arc::clone(&credential), &service());
-        let Step::Continue(token) = client.step(&[]).unwrap() else { panic!("authentication is mutual") };
+        let ContextStep::Continue(token) = client.step(&[]).unwrap() else {
+            panic!("authentication is mutual")
+        };
         let mut server = Acceptor::new(keys.clone());
-        let Step::Done(answer) = server.step(&token).unwrap() else { panic!("Kerberos has one round trip") };
+        let ContextStep::Done(answer) = server.step(&token).unwrap() else {
+            panic!("Kerberos has one round trip")
+        };
         (client, server, token, answer)
     };
     let (mut first, _, first_token, first_answer) = begin();
@@ -162,7 +168,7 @@ fn tokens_of_other_logins_and_in_another_order_are_rejected() {
     let (mut reflected, _, token, _) = begin();
     println!("{}", reflected.step(&token).unwrap_err());
     let (mut repeated, mut server, _, answer) = begin();
-    assert_eq!(repeated.step(&answer).unwrap(), Step::Done(Vec::new()));
+    assert_eq!(repeated.step(&answer).unwrap(), ContextStep::Done(Vec::new()));
     println!("{}", repeated.step(&answer).unwrap_err());
     println!("{}", server.step(&first_token).unwrap_err());
 }

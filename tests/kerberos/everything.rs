@@ -15,7 +15,7 @@ use sharebench_tests::{
 use crate::stored::Stored;
 
 /// A server at one level of security.
-struct Place {
+struct KerberosTarget {
     server: &'static str,
     security: String,
     url: String,
@@ -33,7 +33,7 @@ const PRESETS: [&str; 2] = ["copy", "fsct-homefolders"];
 
 impl Client {
     /// Runs the program with the login of this client.
-    fn run(&self, sharebench: &Sharebench, arguments: &str, place: &Place) {
+    fn run(&self, sharebench: &Sharebench, arguments: &str, place: &KerberosTarget) {
         let Self { words, keytab, principal } = self;
         let script =
             format!("exec \"$0\" {arguments} '{}' --keytab '{keytab}' --principal '{principal}'", place.url);
@@ -43,7 +43,7 @@ impl Client {
     }
 
     /// All tests and presets on one server, and the row of the table.
-    fn row(&self, sharebench: &Sharebench, place: &Place) -> Vec<String> {
+    fn row(&self, sharebench: &Sharebench, place: &KerberosTarget) -> Vec<String> {
         let sizes = "--file-sizes 128KiB --record-sizes 4KiB --stride 5 --depths 1,4";
         let once = "--repetitions 1 --min-sample-time 5ms --verify full --seed 7";
         self.run(sharebench, &format!("sweep --tests requests,streams {sizes} {once}"), place);
@@ -81,9 +81,9 @@ fn assert_clean(stored: &Stored) {
 }
 
 /// The SMB levels of a server.
-fn smb(server: &'static str, url: &str) -> Vec<Place> {
+fn smb(server: &'static str, url: &str) -> Vec<KerberosTarget> {
     [("signed", "sign=required"), ("encrypted", "encrypt=required")]
-        .map(|(security, option)| Place {
+        .map(|(security, option)| KerberosTarget {
             server,
             security: format!("SMB, {security}"),
             url: format!("{url}&{option}"),
@@ -92,12 +92,12 @@ fn smb(server: &'static str, url: &str) -> Vec<Place> {
 }
 
 /// The NFS levels of a server, in versions 3 and 4.1.
-fn nfs(server: &'static str, version_3: &str, version_4: &str) -> Vec<Place> {
+fn nfs(server: &'static str, version_3: &str, version_4: &str) -> Vec<KerberosTarget> {
     let mut places = Vec::new();
     for (name, url) in [("NFSv3", version_3), ("NFSv4.1", version_4)] {
         for flavor in ["krb5", "krb5i", "krb5p"] {
             let security = format!("{name}, `{flavor}`");
-            places.push(Place { server, security, url: format!("{url}&sec={flavor}") });
+            places.push(KerberosTarget { server, security, url: format!("{url}&sec={flavor}") });
         }
     }
     places
@@ -170,7 +170,7 @@ fn is_complete() -> bool {
 }
 
 /// Otherwise one or two levels of each server are.
-fn is_selected(place: &Place) -> bool {
+fn is_selected(place: &KerberosTarget) -> bool {
     is_complete()
         || ["encrypted", "NFSv3, `krb5i`", "NFSv4.1, `krb5p`"]
             .iter()

@@ -26,7 +26,7 @@ impl Condition {
 }
 
 /// A part of the time of an operation that is known from the relay, the device model or the slow call.
-pub struct Known {
+pub struct KnownFault {
     pub operation: &'static str,
     pub part: &'static str,
     /// Time per operation, milliseconds.
@@ -40,7 +40,7 @@ pub struct Fault {
     pub what: &'static str,
     /// Identifiers of the causes that are right.
     pub causes: &'static [&'static str],
-    pub known: &'static [Known],
+    pub known: &'static [KnownFault],
     /// The removal of the fault is what the finding predicts, so that one run without it measures the actual gain.
     pub has_gain: bool,
     pub needs: &'static [Need],

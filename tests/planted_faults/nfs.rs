@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use sharebench_tests::{Ganesha, GaneshaOptions, Need, SlowCall, SlowCalls};
 
-use crate::fault::{Condition, Fault, FaultyServer, Known, Planted, with_option};
+use crate::fault::{Condition, Fault, FaultyServer, KnownFault, Planted, with_option};
 use crate::splitter;
 
 const NEEDS: &[Need] = &Ganesha::NEEDS;
@@ -50,7 +50,7 @@ const GANESHA: FaultyServer = FaultyServer { name: "ganesha", needs: NEEDS };
 pub const FAULTS: &[Fault] = &[
     GANESHA.fault("clean-ganesha", "no fault", &[], false, |_| plant(&GaneshaOptions::default())),
     Fault {
-        known: &[Known { operation: "4 KiB read", part: "network", ms: 5.0 }],
+        known: &[KnownFault { operation: "4 KiB read", part: "network", ms: 5.0 }],
         ..GANESHA.fault(
             "far-ganesha",
             "round trip of 5 ms (relay)",
@@ -60,7 +60,7 @@ pub const FAULTS: &[Fault] = &[
         )
     },
     Fault {
-        known: &[Known { operation: "1 MiB read", part: "transfer", ms: 83.9 }],
+        known: &[KnownFault { operation: "1 MiB read", part: "transfer", ms: 83.9 }],
         ..GANESHA.fault(
             "rate-ganesha",
             "100 Mbit/s per connection (relay)",
@@ -80,13 +80,13 @@ pub const FAULTS: &[Fault] = &[
         },
     ),
     Fault {
-        known: &[Known { operation: "4 KiB read", part: "storage", ms: 5.0 }],
+        known: &[KnownFault { operation: "4 KiB read", part: "storage", ms: 5.0 }],
         ..GANESHA.fault("storage-ganesha", "each preadv takes 5 ms", &["slow-storage"], true, |condition| {
             slow(condition, SlowCall::Read, 5_000, false)
         })
     },
     Fault {
-        known: &[Known { operation: "4 KiB sync write", part: "storage", ms: 8.0 }],
+        known: &[KnownFault { operation: "4 KiB sync write", part: "storage", ms: 8.0 }],
         ..GANESHA.fault("fsync-ganesha", "fsync takes 8 ms", &["stable-writes"], true, |condition| {
             slow(condition, SlowCall::Sync, 8_000, false)
         })
@@ -99,7 +99,7 @@ pub const FAULTS: &[Fault] = &[
         |condition| slow(condition, SlowCall::Sync, 8_000, true),
     ),
     Fault {
-        known: &[Known { operation: "4 KiB read", part: "protocol", ms: 2.0 }],
+        known: &[KnownFault { operation: "4 KiB read", part: "protocol", ms: 2.0 }],
         ..GANESHA.fault("work-ganesha", "sending a reply takes 2 ms", &["protocol-work"], true, |condition| {
             slow(condition, SlowCall::Send, 2_000, false)
         })

@@ -5,7 +5,7 @@ use std::io;
 use sharebench_tests::program::{PATIENCE, Program, free_ports};
 use sharebench_tests::{Scratch, Smbd};
 
-use crate::fault::{Condition, Fault, FaultyServer, Known, Planted, with_option};
+use crate::fault::{Condition, Fault, FaultyServer, KnownFault, Planted, with_option};
 use crate::run::binary;
 
 /// A server of ours over memory.
@@ -60,23 +60,23 @@ fn device(condition: Condition, url: Url, flags: &[&str]) -> io::Result<Planted>
     Ok(Planted::new(url(&own)).keeping(kept))
 }
 
-const fn trip(ms: f64) -> [Known; 2] {
+const fn trip(ms: f64) -> [KnownFault; 2] {
     [
-        Known { operation: "4 KiB read", part: "network", ms },
-        Known { operation: "1 MiB read", part: "network", ms },
+        KnownFault { operation: "4 KiB read", part: "network", ms },
+        KnownFault { operation: "1 MiB read", part: "network", ms },
     ]
 }
 
-const TRIP_20: [Known; 2] = trip(20.0);
-const TRIP_5: [Known; 2] = trip(5.0);
+const TRIP_20: [KnownFault; 2] = trip(20.0);
+const TRIP_5: [KnownFault; 2] = trip(5.0);
 /// Over NCP a read of 1 MiB is 18 requests of at most 60 KiB, one after another.
-const NCP_TRIP_20: [Known; 2] = [
-    Known { operation: "4 KiB read", part: "network", ms: 20.0 },
-    Known { operation: "1 MiB read", part: "network", ms: 18.0 * 20.0 },
+const NCP_TRIP_20: [KnownFault; 2] = [
+    KnownFault { operation: "4 KiB read", part: "network", ms: 20.0 },
+    KnownFault { operation: "1 MiB read", part: "network", ms: 18.0 * 20.0 },
 ];
-const DEVICE_5: [Known; 1] = [Known { operation: "4 KiB read", part: "storage", ms: 5.0 }];
+const DEVICE_5: [KnownFault; 1] = [KnownFault { operation: "4 KiB read", part: "storage", ms: 5.0 }];
 /// 1 MiB at 100 Mbit/s.
-const RATE_100: [Known; 1] = [Known { operation: "1 MiB read", part: "transfer", ms: 83.9 }];
+const RATE_100: [KnownFault; 1] = [KnownFault { operation: "1 MiB read", part: "transfer", ms: 83.9 }];
 
 const OWN_SMB: FaultyServer = FaultyServer { name: "own SMB", needs: &[] };
 const OWN_NFS: FaultyServer = FaultyServer { name: "own NFS", needs: &[] };

@@ -4,7 +4,7 @@ use std::io;
 
 use sharebench_tests::{Need, SlowCall, SlowCalls, Smbd, SmbdOptions};
 
-use crate::fault::{Condition, Fault, FaultyServer, Known, Planted, with_option};
+use crate::fault::{Condition, Fault, FaultyServer, KnownFault, Planted, with_option};
 
 const NEEDS: &[Need] = &[Need::Program("smbd"), Need::Program("pdbedit"), Need::Program("gcc")];
 
@@ -43,13 +43,13 @@ const SMBD: FaultyServer = FaultyServer { name: "smbd", needs: NEEDS };
 pub const FAULTS: &[Fault] = &[
     SMBD.fault("clean-smbd", "no fault", &[], false, |_| plant(&SmbdOptions::default(), "")),
     Fault {
-        known: &[Known { operation: "4 KiB read", part: "network", ms: 20.0 }],
+        known: &[KnownFault { operation: "4 KiB read", part: "network", ms: 20.0 }],
         ..SMBD.fault("far-smbd", "round trip of 20 ms (relay)", &["long-round-trip"], false, |condition| {
             far(condition, "20ms", "")
         })
     },
     Fault {
-        known: &[Known { operation: "1 MiB read", part: "transfer", ms: 83.9 }],
+        known: &[KnownFault { operation: "1 MiB read", part: "transfer", ms: 83.9 }],
         ..SMBD.fault(
             "rate-smbd",
             "100 Mbit/s per connection (relay)",
@@ -86,19 +86,19 @@ pub const FAULTS: &[Fault] = &[
         lines(condition, " smb2 leases = no\n oplocks = no")
     }),
     Fault {
-        known: &[Known { operation: "4 KiB read", part: "storage", ms: 5.0 }],
+        known: &[KnownFault { operation: "4 KiB read", part: "storage", ms: 5.0 }],
         ..SMBD.fault("storage-smbd", "each pread takes 5 ms", &["slow-storage"], true, |condition| {
             slow(condition, SlowCall::Read, 5_000, "")
         })
     },
     Fault {
-        known: &[Known { operation: "4 KiB sync write", part: "storage", ms: 8.0 }],
+        known: &[KnownFault { operation: "4 KiB sync write", part: "storage", ms: 8.0 }],
         ..SMBD.fault("fsync-smbd", "fsync takes 8 ms", &["stable-writes"], true, |condition| {
             slow(condition, SlowCall::Sync, 8_000, "")
         })
     },
     Fault {
-        known: &[Known { operation: "4 KiB sync write", part: "storage", ms: 8.0 }],
+        known: &[KnownFault { operation: "4 KiB sync write", part: "storage", ms: 8.0 }],
         ..SMBD.fault(
             "sync-always-smbd",
             "sync always = yes, fsync takes 8 ms",
@@ -143,7 +143,7 @@ pub const FAULTS: &[Fault] = &[
         |condition| slow(condition, SlowCall::Name, 2_000_000, " hostname lookups = yes"),
     ),
     Fault {
-        known: &[Known { operation: "4 KiB read", part: "protocol", ms: 2.0 }],
+        known: &[KnownFault { operation: "4 KiB read", part: "protocol", ms: 2.0 }],
         ..SMBD.fault("work-smbd", "sending a reply takes 2 ms", &["protocol-work"], true, |condition| {
             slow(condition, SlowCall::Send, 2_000, "")
         })

@@ -7,7 +7,7 @@ use sharebench_doubles::{Fault, FaultyTarget, MemoryTarget};
 use sharebench_engine::{Clock, CollectedRun, StartError};
 use sharebench_model::{ErrorClass, RunOutcome, StepError, StepResult, Verdict};
 use sharebench_plan::{Access, Direction, Plan, Test};
-use sharebench_target::{Answer, ScriptedTarget, Target};
+use sharebench_target::{ScriptedReply, ScriptedTarget, Target};
 
 /// Cells of 64 KiB files: 16 records of 4 KiB and 128 of 512 B, so that every test has a stride.
 const SIZES: &str = "file_sizes = ['64KiB']\nrecord_sizes = ['512', '4KiB']\nstride = [5]\n";
@@ -190,8 +190,8 @@ fn a_short_read_is_a_data_error_in_every_test() {
             format!("{SIZES}tests = ['{test}']\n").replace("stride = [5]\n", stride(test.parse().unwrap()));
         let sweep = sweep.replace("'512', ", "");
         // The file is filled by 16 writes, or 64 of a stream's buffer, and a flush.
-        let mut script = vec![Answer::all(); 65];
-        script.push(Answer::short(100));
+        let mut script = vec![ScriptedReply::all(); 65];
+        script.push(ScriptedReply::short(100));
         let target = ScriptedTarget::new(script);
         let ran = run(&sweep, "off", target);
         assert!(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::context::SecurityContext;
 use crate::error::{GssError, Names};
-use crate::initiator::Step;
+use crate::initiator::ContextStep;
 use crate::library::{CredentialStore, RawContext, RawCredential};
 
 /// The keys of a server's keytab. Clones share them.
@@ -43,14 +43,18 @@ impl Acceptor {
     }
 
     /// Answers a token of the client.
-    pub fn step(&mut self, received: &[u8]) -> Result<Step, GssError> {
+    pub fn step(&mut self, received: &[u8]) -> Result<ContextStep, GssError> {
         if self.established {
             return Err(GssError::Order { step: "a token" });
         }
         let stepped = self.context.accept(&self.keys.0, received, &mut Vec::new())?;
         self.client = stepped.client.or(self.client.take());
         self.established = stepped.complete;
-        Ok(if stepped.complete { Step::Done(stepped.token) } else { Step::Continue(stepped.token) })
+        Ok(if stepped.complete {
+            ContextStep::Done(stepped.token)
+        } else {
+            ContextStep::Continue(stepped.token)
+        })
     }
 
     /// The established context, with the client's principal.

@@ -10,7 +10,7 @@ use crate::service::Service;
 
 /// What a step of a login leads to.
 #[derive(PartialEq, Eq)]
-pub enum Step {
+pub enum ContextStep {
     /// Send this token; the peer answers it.
     Continue(Vec<u8>),
     /// The context is established; send this token unless it is empty.
@@ -19,7 +19,7 @@ pub enum Step {
 
 /// A login of a client at a service, with mutual authentication.
 ///
-/// [`Self::step`] takes no token first, then each token of the server, until it returns [`Step::Done`];
+/// [`Self::step`] takes no token first, then each token of the server, until it returns [`ContextStep::Done`];
 /// [`Self::into_context`] then returns the context. Kerberos needs one round trip.
 pub struct Initiator {
     credential: Arc<Credential>,
@@ -42,7 +42,7 @@ impl Initiator {
     }
 
     /// The next token. The first call requests the ticket of the service, and blocks until the KDC answers.
-    pub fn step(&mut self, received: &[u8]) -> Result<Step, GssError> {
+    pub fn step(&mut self, received: &[u8]) -> Result<ContextStep, GssError> {
         if self.state == State::Established || (self.state == State::Fresh) != received.is_empty() {
             return Err(GssError::Order { step: "a token" });
         }
@@ -52,7 +52,11 @@ impl Initiator {
         let stepped = self.context.initiate(self.credential.raw(), &name, received, names);
         let stepped = stepped.map_err(|error| error.of_answer(received))?;
         self.state = if stepped.complete { State::Established } else { State::InProgress };
-        Ok(if stepped.complete { Step::Done(stepped.token) } else { Step::Continue(stepped.token) })
+        Ok(if stepped.complete {
+            ContextStep::Done(stepped.token)
+        } else {
+            ContextStep::Continue(stepped.token)
+        })
     }
 
     /// The established context. A server that did not authenticate itself is an error.
@@ -73,7 +77,7 @@ impl std::fmt::Debug for Initiator {
     }
 }
 
-impl std::fmt::Debug for Step {
+impl std::fmt::Debug for ContextStep {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (name, token) = match self {
             Self::Continue(token) => ("Continue", token),

@@ -10,14 +10,14 @@
 //!
 //! ```no_run
 //! use std::sync::Arc;
-//! use sharebench_gss::{Identity, Initiator, Service, Step};
+//! use sharebench_gss::{Identity, Initiator, Service, ContextStep};
 //!
 //! # fn send(_: Vec<u8>) -> Vec<u8> { Vec::new() }
 //! # fn main() -> Result<(), sharebench_gss::GssError> {
 //! let credential = Arc::new(Identity::ticket_cache().acquire()?);
 //! let mut login = Initiator::new(credential, &Service::on_host("cifs", "files.example.org"));
-//! let Step::Continue(token) = login.step(&[])? else { unreachable!("authentication is mutual") };
-//! let Step::Done(_) = login.step(&send(token))? else { unreachable!("Kerberos has one round trip") };
+//! let ContextStep::Continue(token) = login.step(&[])? else { unreachable!("authentication is mutual") };
+//! let ContextStep::Done(_) = login.step(&send(token))? else { unreachable!("Kerberos has one round trip") };
 //! let key = login.into_context()?.session_key()?;
 //! # Ok(())
 //! # }
@@ -44,7 +44,7 @@ pub use acceptor::{Acceptor, AcceptorKeys};
 pub use context::SecurityContext;
 pub use error::{GssError, Status};
 pub use identity::{Credential, Identity};
-pub use initiator::{Initiator, Step};
+pub use initiator::{ContextStep, Initiator};
 pub use library::is_available;
 pub use pool::TicketPool;
 pub use protection::{

@@ -26,7 +26,7 @@ pub use listing::{
 };
 pub use null::NullTarget;
 pub use policy::{PolicyRefusal, PolicyTerms};
-pub use scripted::{Answer, ScriptedTarget};
+pub use scripted::{ScriptedReply, ScriptedTarget};
 pub use secret::{Exposed, Secret, wipe};
 pub use session::{
     Adapter, CacheRights, CallDepth, CallReply, CallResult, Capabilities, ClientCache, ConnectError,

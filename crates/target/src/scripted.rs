@@ -20,7 +20,7 @@ use crate::session::{
 
 /// One line of a script: how the next data operation is answered, and how long after its submission.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct ScriptedReply {
     delay: Duration,
     act: Act,
 }
@@ -34,7 +34,7 @@ enum Act {
     Never,
 }
 
-impl Answer {
+impl ScriptedReply {
     /// Every requested byte; a read leaves the buffer as it is.
     pub fn all() -> Self {
         Act::All.into()
@@ -68,19 +68,19 @@ impl Answer {
     }
 }
 
-impl From<Act> for Answer {
+impl From<Act> for ScriptedReply {
     fn from(act: Act) -> Self {
         Self { delay: Duration::ZERO, act }
     }
 }
 
-/// Every session starts the script anew; when it is used up, the last line repeats (or [`Answer::all`]).
+/// Every session starts the script anew; when it is used up, the last line repeats (or [`ScriptedReply::all`]).
 ///
 /// Operations on names follow their own script and succeed beyond its end: `Open` returns a new file of the
 /// size given, everything else [`MetaYield::Done`] or an empty list.
 #[derive(Debug, Clone, Default)]
 pub struct ScriptedTarget {
-    data: Arc<Vec<Answer>>,
+    data: Arc<Vec<ScriptedReply>>,
     meta: Arc<Vec<Result<MetaYield, OpError>>>,
     refusals: Option<ConnectError>,
     file_size: u64,
@@ -88,7 +88,7 @@ pub struct ScriptedTarget {
 
 impl ScriptedTarget {
     /// Answers data operations by these lines, in the order of submission.
-    pub fn new(data: impl Into<Vec<Answer>>) -> Self {
+    pub fn new(data: impl Into<Vec<ScriptedReply>>) -> Self {
         Self { data: Arc::new(data.into()), ..Self::default() }
     }
 
@@ -172,7 +172,7 @@ impl Alteration for ScriptedSession {
         self.requests += 1;
         let line = self.script.data.get(self.lines).or(self.script.data.last()).cloned();
         self.lines += 1;
-        let Answer { delay, act } = line.unwrap_or_else(Answer::all);
+        let ScriptedReply { delay, act } = line.unwrap_or_else(ScriptedReply::all);
         let asked = whole_transfer(op);
         let result = match act {
             Act::Never => return,
@@ -234,9 +234,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn lines_come_in_order_with_their_delays_and_the_last_repeats() {
         let script = [
-            Answer::bytes(*b"abcdef").after(Duration::from_secs(3)),
-            Answer::fail(ErrorClass::Busy, "later"),
-            Answer::short(2),
+            ScriptedReply::bytes(*b"abcdef").after(Duration::from_secs(3)),
+            ScriptedReply::fail(ErrorClass::Busy, "later"),
+            ScriptedReply::short(2),
         ];
         let target = ScriptedTarget::new(script);
         let mut session = target.connect(&SessionSpec::default()).await.unwrap();
@@ -255,7 +255,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_later_line_may_be_answered_first() {
-        let target = ScriptedTarget::new([Answer::all().after(Duration::from_secs(9)), Answer::all()]);
+        let target =
+            ScriptedTarget::new([ScriptedReply::all().after(Duration::from_secs(9)), ScriptedReply::all()]);
         let spec = SessionSpec { slots: 2, ..SessionSpec::default() };
         let mut session = target.connect(&spec).await.unwrap();
         session.submit(Slot(0), READ);

@@ -23,7 +23,7 @@ pub(super) fn sentences(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sen
     let tables = tables(aligned, estimated);
     let name = |table: &Table<'_>| aligned.systems[table.system].name.as_str();
     let title = |table: &Table<'_>| estimated.sections[table.section].title.as_str();
-    let step = |table: &Table<'_>| Step::new(aligned, table);
+    let step = |table: &Table<'_>| LineStep::new(aligned, table);
     let mut found = Vec::new();
     let mut copies = BTreeSet::new();
     for (index, two) in tables.iter().enumerate() {
@@ -96,14 +96,14 @@ fn all(table: &Table<'_>) -> impl Iterator<Item = Number> {
 }
 
 /// Steps in which the numbers of a table are known: of printing, and of the clock.
-struct Step {
+struct LineStep {
     /// Rate.
     printed: f64,
     /// Nanoseconds.
     tick: f64,
 }
 
-impl Step {
+impl LineStep {
     fn new(aligned: &Aligned<'_>, table: &Table<'_>) -> Self {
         let thousandths = all(table).flatten().map(|(rate, _)| (rate * 1e3).round() as u64);
         let clock = &aligned.clocks[aligned.systems[table.system].run];
@@ -128,7 +128,7 @@ fn common_divisor(a: u64, b: u64) -> u64 {
 fn equal(
     one: impl Iterator<Item = Number>,
     two: impl Iterator<Item = Number>,
-    step: &Step,
+    step: &LineStep,
     usual: f64,
 ) -> Option<usize> {
     let mut different = BTreeSet::new();
@@ -151,7 +151,7 @@ fn equal(
 fn equal_lines<I: Iterator<Item = Number>>(
     lines: usize,
     line: &impl Fn(usize) -> I,
-    step: &Step,
+    step: &LineStep,
 ) -> Vec<((usize, usize), usize)> {
     let pairs = || (0..lines).flat_map(|two| (0..two).map(move |one| (one, two)));
     let equal = |(one, two): (usize, usize), usual: f64| equal(line(one), line(two), step, usual);
@@ -175,7 +175,7 @@ fn equal_lines<I: Iterator<Item = Number>>(
 mod tests {
     use super::*;
 
-    const STEP: Step = Step { printed: 1.0, tick: 0.0 };
+    const STEP: LineStep = LineStep { printed: 1.0, tick: 0.0 };
 
     fn line(rates: &[f64]) -> impl Iterator<Item = Number> {
         rates.iter().map(|rate| Some((*rate, 1e9)))
@@ -184,14 +184,14 @@ mod tests {
     #[test]
     fn numbers_with_many_digits_are_not_equal_by_chance() {
         let equal =
-            |one: &[f64], two: &[f64], step: &Step, usual: f64| equal(line(one), line(two), step, usual);
+            |one: &[f64], two: &[f64], step: &LineStep, usual: f64| equal(line(one), line(two), step, usual);
         let one = [1680.0, 4533.0, 7567.0, 9194.0];
         assert_eq!(equal(&one, &one, &STEP, 0.0), Some(4));
         assert_eq!(equal(&one, &[1680.0, 4533.0, 7567.0, 9195.0], &STEP, 0.0), None);
         // Tens of units, a coarse clock, a limit, and systems that take the same time again and again.
         let coarse = [16.0, 45.0, 75.0, 91.0];
         assert_eq!(equal(&coarse, &coarse, &STEP, 0.0), None);
-        assert_eq!(equal(&one, &one, &Step { printed: 1.0, tick: 1e8 }, 0.0), None);
+        assert_eq!(equal(&one, &one, &LineStep { printed: 1.0, tick: 1e8 }, 0.0), None);
         assert_eq!(equal(&[9194.0; 12], &[9194.0; 12], &STEP, 0.0), None);
         assert_eq!(equal(&one, &one, &STEP, 0.2), None);
     }

@@ -10,7 +10,7 @@ use crate::types::{Row, StressPoint};
 const SINGLE_RUN_DECLINE: f64 = 0.05;
 
 /// One load of a system.
-struct Step {
+struct UserStep {
     users: u64,
     rate: Estimate,
     /// Half-width of the rate by its transactions, as a share.
@@ -23,19 +23,19 @@ pub(crate) fn stress_points(rows: &[Row], systems: usize) -> Vec<StressPoint> {
 }
 
 fn stress_point(rows: &[Row], system: usize) -> Option<StressPoint> {
-    let steps: Vec<Step> = rows
+    let steps: Vec<UserStep> = rows
         .iter()
         // More users are more load only where each brings its own.
         .filter(|row| row.coordinates.get(axis::RATE).is_none())
         .filter_map(|row| {
             let outcome = row.outcomes[system].as_ref().filter(|outcome| is_supported(outcome))?;
             let users = row.coordinates.users_or_jobs()?;
-            Some(Step { users, rate: outcome.rate, scatter: half_width(outcome) })
+            Some(UserStep { users, rate: outcome.rate, scatter: half_width(outcome) })
         })
         .collect();
     let peak = highest(&steps)?;
     // With the highest step so far: a rate that falls little by little falls as well.
-    let pairs: Vec<(&Step, &Step)> =
+    let pairs: Vec<(&UserStep, &UserStep)> =
         (1..steps.len()).filter_map(|at| Some((highest(&steps[..at])?, &steps[at]))).collect();
     let falls = pairs.iter().find(|(now, next)| declines(now, next));
     let unnoticed = pairs.iter().map(|(now, next)| possible_decline(now, next)).fold(0.0, f64::max);
@@ -51,12 +51,12 @@ fn stress_point(rows: &[Row], system: usize) -> Option<StressPoint> {
 }
 
 /// The step with the highest rate.
-fn highest(steps: &[Step]) -> Option<&Step> {
+fn highest(steps: &[UserStep]) -> Option<&UserStep> {
     steps.iter().max_by(|x, y| x.rate.value.total_cmp(&y.rate.value))
 }
 
 /// The largest decline that the rates of two steps leave possible, as a share.
-fn possible_decline(now: &Step, next: &Step) -> f64 {
+fn possible_decline(now: &UserStep, next: &UserStep) -> f64 {
     match (now.rate.interval, next.rate.interval) {
         (Some(now), Some(next)) => 1.0 - next.low / now.high,
         _ => 1.0 - next.rate.value / now.rate.value * (1.0 - now.scatter.hypot(next.scatter)),
@@ -64,7 +64,7 @@ fn possible_decline(now: &Step, next: &Step) -> f64 {
 }
 
 /// True when the later step's rate is lower beyond the noise that the repetitions show.
-fn declines(now: &Step, next: &Step) -> bool {
+fn declines(now: &UserStep, next: &UserStep) -> bool {
     if let (Some(now), Some(next)) = (now.rate.interval, next.rate.interval) {
         return next.high < now.low;
     }

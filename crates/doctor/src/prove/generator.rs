@@ -7,7 +7,7 @@ use std::time::Duration;
 use sharebench_engine::Clock;
 use sharebench_model::{DataOp, Slot};
 use sharebench_plan::{Plan, Verify};
-use sharebench_target::{Alteration, Altered, Answer, NullTarget, ScriptedTarget, Session, Target};
+use sharebench_target::{Alteration, Altered, NullTarget, ScriptedReply, ScriptedTarget, Session, Target};
 
 use crate::prove::fixture::{flagged, reading, run};
 use crate::prove::{Attempt, Conditions, ProveError, Row};
@@ -40,7 +40,7 @@ pub(super) fn saturation(_: Conditions) -> Result<Attempt, ProveError> {
 
 /// Creates a target that replies after 1 ms without using the CPU.
 fn waiting() -> ScriptedTarget {
-    ScriptedTarget::new([Answer::all().after(Duration::from_millis(1))])
+    ScriptedTarget::new([ScriptedReply::all().after(Duration::from_millis(1))])
 }
 
 /// The null target with a client that computes for [`SPIN`] per operation.

@@ -10,9 +10,9 @@ use crate::lab::{close, load, mean_ms, millis, verdict, window_start};
 const OPERATIONS: f64 = 1e5;
 
 /// Users, transactions per second and mean response in milliseconds.
-type Answer = (u32, f64, f64);
+type Expected = (u32, f64, f64);
 
-fn measure(name: &str, answers: &[Answer], think: &str, demands_ms: &[u64]) {
+fn measure(name: &str, answers: &[Expected], think: &str, demands_ms: &[u64]) {
     for &(users, rate, response) in answers {
         let service = |ms: &u64| Service::Exponential(millis(*ms));
         let device = demands_ms
@@ -30,7 +30,7 @@ fn measure(name: &str, answers: &[Answer], think: &str, demands_ms: &[u64]) {
     }
 }
 
-const ONE_SERVICE_CENTER: [Answer; 8] = [
+const ONE_SERVICE_CENTER: [Expected; 8] = [
     (1, 45.45, 2.000),
     (2, 90.16, 2.182),
     (5, 218.02, 2.933),

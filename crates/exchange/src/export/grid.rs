@@ -16,16 +16,16 @@ pub(super) struct Block {
 }
 
 /// Bytes per second at (row, column); operations per second where no bytes were moved.
-pub(super) type Cells = BTreeMap<Place, f64>;
+pub(super) type Cells = BTreeMap<CellAxes, f64>;
 
 /// Row and column.
-type Place = (Option<Value>, Option<Value>);
+type CellAxes = (Option<Value>, Option<Value>);
 
 /// The rates of a run by block and cell: the steps are added one by one, and only their rates are kept.
 pub(super) struct Rates<'a> {
     down: &'a str,
     across: &'a str,
-    blocks: BTreeMap<Block, BTreeMap<Place, Vec<f64>>>,
+    blocks: BTreeMap<Block, BTreeMap<CellAxes, Vec<f64>>>,
 }
 
 impl<'a> Rates<'a> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use sharebench_gss::{Acceptor, AcceptorKeys, GssError, Protection, Step};
+use sharebench_gss::{Acceptor, AcceptorKeys, ContextStep, GssError, Protection};
 
 use super::{
     GSS_FLAVOR, GssCredential, GssProcedure, InitResult, MAX_SEQUENCE, MAX_TOKEN_BYTES, SequenceWindow,
@@ -175,7 +175,7 @@ impl GssServer {
     /// Accepts a ticket: the number of its context, the token for the client, and the signature over the window.
     fn accept(&self, token: &[u8]) -> Result<(u64, Vec<u8>, Vec<u8>), GssError> {
         let mut acceptor = Acceptor::new(self.keys.clone());
-        let Step::Done(answer) = acceptor.step(token)? else {
+        let ContextStep::Done(answer) = acceptor.step(token)? else {
             return Err(GssError::Order { step: "a second token of the client" });
         };
         let context = acceptor.into_context()?;

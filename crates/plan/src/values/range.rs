@@ -48,7 +48,7 @@ impl Countable for u32 {
     }
 }
 
-enum Step<T> {
+enum RangeStep<T> {
     Times(u64),
     Plus(T),
 }
@@ -75,10 +75,10 @@ impl<T: Countable> FromStr for Values<T> {
         }
         let step = step_of::<T>(step.unwrap_or("x2")).map_err(|why| wrong(&why))?;
         let next = |value: &u64| match &step {
-            Step::Times(factor) => value.checked_mul(*factor),
-            Step::Plus(more) => value.checked_add(more.number()),
+            RangeStep::Times(factor) => value.checked_mul(*factor),
+            RangeStep::Plus(more) => value.checked_add(more.number()),
         };
-        if first.number() == 0 && matches!(step, Step::Times(_)) {
+        if first.number() == 0 && matches!(step, RangeStep::Times(_)) {
             return Err(wrong("0 never grows by a factor"));
         }
         let numbers = std::iter::successors(Some(first.number()), next);
@@ -94,14 +94,14 @@ fn one<T: Countable>(text: &str) -> Result<T, String> {
     text.trim().parse().map_err(|error: T::Err| format!("'{}': {error}", text.trim()))
 }
 
-fn step_of<T: Countable>(text: &str) -> Result<Step<T>, String> {
+fn step_of<T: Countable>(text: &str) -> Result<RangeStep<T>, String> {
     if let Some(factor) = text.strip_prefix(['x', '*']) {
         let factor = factor.trim().parse().ok().filter(|factor: &u64| *factor >= 2);
-        return factor.map(Step::Times).ok_or_else(|| format!("'{text}' is no factor of 2 or more"));
+        return factor.map(RangeStep::Times).ok_or_else(|| format!("'{text}' is no factor of 2 or more"));
     }
     if let Some(more) = text.strip_prefix('+') {
         let more = one::<T>(more).ok().filter(|more| more.number() > 0);
-        return more.map(Step::Plus).ok_or_else(|| format!("'{text}' adds nothing"));
+        return more.map(RangeStep::Plus).ok_or_else(|| format!("'{text}' adds nothing"));
     }
     Err(format!("'{text}' is no step; write xN to multiply or +N to add"))
 }

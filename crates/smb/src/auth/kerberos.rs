@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sharebench_gss::{Credential, GssError, Initiator, SecurityContext, Service, Step};
+use sharebench_gss::{ContextStep, Credential, GssError, Initiator, SecurityContext, Service};
 
 use super::AuthError;
 use super::spnego::{self, ACCEPT_COMPLETED, ACCEPT_INCOMPLETE, Mechanism, REJECT, REQUEST_MIC, Response};
@@ -32,12 +32,12 @@ impl KerberosLogin {
     pub(crate) fn begin(credential: Arc<Credential>, service: &Service) -> Result<Self, GssError> {
         let mut initiator = Initiator::new(credential, service);
         match initiator.step(&[])? {
-            Step::Continue(token) => Ok(Self {
+            ContextStep::Continue(token) => Ok(Self {
                 first_token: spnego::init(&spnego::kerberos_list(), &token),
                 state: State::Initiated(initiator),
                 service: service.to_string(),
             }),
-            Step::Done(_) => Err(GssError::NotMutual),
+            ContextStep::Done(_) => Err(GssError::NotMutual),
         }
     }
 
@@ -94,11 +94,11 @@ impl KerberosLogin {
         if let Some(token) = response.token {
             self.state = match std::mem::replace(&mut self.state, State::Failed) {
                 State::Initiated(mut initiator) => match initiator.step(token)? {
-                    Step::Continue(next) => {
+                    ContextStep::Continue(next) => {
                         answer = next;
                         State::Initiated(initiator)
                     }
-                    Step::Done(next) => {
+                    ContextStep::Done(next) => {
                         answer = next;
                         State::Established(initiator.into_context()?)
                     }

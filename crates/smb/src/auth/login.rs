@@ -7,7 +7,7 @@ use sharebench_target::Secret;
 use super::AuthError;
 use super::hash::{hmac_md5, rc4};
 use super::message::{self, Authenticate, Challenge, flags};
-use super::ntlmv2::{Answer, Side, first_signature, password_key};
+use super::ntlmv2::{ChallengeResponse, Side, first_signature, password_key};
 use super::spnego::{self, ACCEPT_COMPLETED, ACCEPT_INCOMPLETE, REQUEST_MIC, Response};
 use super::target_info::TargetInfo;
 use crate::wire::utf16;
@@ -24,7 +24,7 @@ pub(crate) struct NtlmLogin {
     /// None for an anonymous login.
     pub(super) identity: Option<Identity>,
     pub(super) workstation: Vec<u8>,
-    pub(super) step: Step,
+    pub(super) step: NtlmState,
 }
 
 pub(super) struct Identity {
@@ -33,7 +33,7 @@ pub(super) struct Identity {
     pub(super) password_key: [u8; 16],
 }
 
-pub(super) enum Step {
+pub(super) enum NtlmState {
     Fresh,
     /// The NEGOTIATE message is sent.
     Negotiated(Vec<u8>),
@@ -63,19 +63,19 @@ impl NtlmLogin {
             domain: utf16(domain),
             password_key: password_key(user, domain, &password.expose()),
         };
-        Self { identity: Some(identity), workstation: utf16(workstation), step: Step::Fresh }
+        Self { identity: Some(identity), workstation: utf16(workstation), step: NtlmState::Fresh }
     }
 
     /// A login without a user name, which has no session key.
     pub(crate) fn anonymous() -> Self {
-        Self { identity: None, workstation: Vec::new(), step: Step::Fresh }
+        Self { identity: None, workstation: Vec::new(), step: NtlmState::Fresh }
     }
 
     /// The token of the first `SESSION_SETUP`. Calling it again restarts the login.
     pub(crate) fn first_token(&mut self) -> Vec<u8> {
         let negotiate = message::negotiate();
         let token = spnego::init(&spnego::mech_list(), &negotiate);
-        self.step = Step::Negotiated(negotiate);
+        self.step = NtlmState::Negotiated(negotiate);
         token
     }
 
@@ -90,7 +90,7 @@ impl NtlmLogin {
     }
 
     pub(super) fn answer(&mut self, server_token: &[u8], fresh: &Fresh) -> Result<Vec<u8>, AuthError> {
-        let Step::Negotiated(negotiate) = &self.step else {
+        let NtlmState::Negotiated(negotiate) = &self.step else {
             return Err(AuthError::Order { step: "the second token" });
         };
         let bare = server_token.starts_with(&message::SIGNATURE);
@@ -105,7 +105,7 @@ impl NtlmLogin {
             }
         };
         let mic = exported.as_ref().and_then(|exported| exported.sign(Side::Client));
-        self.step = Step::Answered(exported);
+        self.step = NtlmState::Answered(exported);
         Ok(if bare {
             authenticate
         } else {
@@ -115,7 +115,7 @@ impl NtlmLogin {
 
     /// Checks the token of the server's last response, which may be empty.
     pub(crate) fn check_final(&mut self, token: &[u8]) -> Result<(), AuthError> {
-        let Step::Answered(exported) = &self.step else {
+        let NtlmState::Answered(exported) = &self.step else {
             return Err(AuthError::Order { step: "the server's last token" });
         };
         // Some servers send no token with their last response; SMB's own signature protects it.
@@ -135,7 +135,7 @@ impl NtlmLogin {
     /// The exported session key after the second token; none for an anonymous login.
     pub(crate) fn session_key(&self) -> Option<[u8; 16]> {
         match &self.step {
-            Step::Answered(Some(exported)) => Some(exported.key),
+            NtlmState::Answered(Some(exported)) => Some(exported.key),
             _ => None,
         }
     }
@@ -156,7 +156,7 @@ impl Identified<'_> {
         before: [&[u8]; 2],
     ) -> Result<(Vec<u8>, [u8; 16]), AuthError> {
         let info = TargetInfo::parse(&challenge.target_info)?;
-        let answer = Answer::new(
+        let answer = ChallengeResponse::new(
             &self.identity.password_key,
             challenge.nonce,
             fresh.client_challenge,

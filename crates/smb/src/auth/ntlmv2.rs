@@ -30,7 +30,7 @@ fn upper(text: &str) -> String {
 }
 
 /// The response to a challenge (MS-NLMP 3.3.2).
-pub(super) struct Answer {
+pub(super) struct ChallengeResponse {
     /// `NtChallengeResponse`.
     pub(super) nt: Vec<u8>,
     /// `LmChallengeResponse` in its second version.
@@ -39,7 +39,7 @@ pub(super) struct Answer {
     pub(super) session_key: [u8; 16],
 }
 
-impl Answer {
+impl ChallengeResponse {
     /// Computes the response; `time` is in 100 ns since 1601.
     pub(super) fn new(
         key: &[u8; 16],

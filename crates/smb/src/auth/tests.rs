@@ -6,9 +6,9 @@ use sharebench_target::Secret;
 use super::AuthError;
 use super::der::element;
 use super::hash::{hmac_md5, rc4};
-use super::login::{Exported, Fresh, Identity, NtlmLogin, Step};
+use super::login::{Exported, Fresh, Identity, NtlmLogin, NtlmState};
 use super::message::{Challenge, flags};
-use super::ntlmv2::{Answer, Side, first_signature, password_key};
+use super::ntlmv2::{ChallengeResponse, Side, first_signature, password_key};
 use super::spnego::{self, Mechanism, Response, listed_mechanisms};
 use super::target_info::TargetInfo;
 use crate::wire::utf16;
@@ -58,7 +58,7 @@ fn ntlmv2_matches_the_vectors_of_the_specification() {
     let key = password_key("User", "Domain", "Password");
     assert_eq!(key.to_vec(), hex("0c868a403bfd7a93a3001ef22ef02e3f"));
     let pairs = hex("02000c0044006f006d00610069006e00 01000c00530065007200760065007200 00000000");
-    let answer = Answer::new(&key, hex_array("0123456789abcdef"), [0xAA; 8], 0, &pairs);
+    let answer = ChallengeResponse::new(&key, hex_array("0123456789abcdef"), [0xAA; 8], 0, &pairs);
     assert_eq!(answer.nt[..16].to_vec(), hex("68cd0ab851e51c96aabc927bebef6a1c"));
     assert_eq!(answer.lm.to_vec(), hex("86c35097ac9cec102554764a57cccc19aaaaaaaaaaaaaaaa"));
     assert_eq!(answer.session_key.to_vec(), hex("8de40ccadbc14a82f15cb0ad0de95ca3"));
@@ -76,8 +76,13 @@ fn ntlmv2_matches_the_login_published_by_microsoft() {
     let info = TargetInfo::parse(&challenge.target_info).unwrap();
     let client_challenge = hex_array("BC4AD05F223CC90F");
     let pairs = &nt[44..nt.len() - 4];
-    let answer =
-        Answer::new(&hex_array(PASSWORD_KEY), challenge.nonce, client_challenge, info.time.unwrap(), pairs);
+    let answer = ChallengeResponse::new(
+        &hex_array(PASSWORD_KEY),
+        challenge.nonce,
+        client_challenge,
+        info.time.unwrap(),
+        pairs,
+    );
     assert_eq!(answer.nt, nt);
     assert_eq!(answer.session_key.to_vec(), hex(BASE_KEY));
     let mut sealed: [u8; 16] = hex_array("3B9BDFF38F5EE8F9663F11A0F4C03A78");
@@ -163,7 +168,7 @@ fn the_last_token_must_be_complete_and_validly_signed() {
     let answered = || NtlmLogin {
         identity: None,
         workstation: Vec::new(),
-        step: Step::Answered(Some(Exported { key: hex_array(EXPORTED_KEY), flags: 0xE288_8215 })),
+        step: NtlmState::Answered(Some(Exported { key: hex_array(EXPORTED_KEY), flags: 0xE288_8215 })),
     };
     assert_eq!(answered().check_final(&hex(FINAL)), Ok(()));
     assert_eq!(answered().check_final(&[]), Ok(()));
@@ -241,7 +246,7 @@ fn without_key_exchange_the_base_key_is_the_session_key_and_plain_ntlm_gets_plai
             password_key: hex_array(PASSWORD_KEY),
         }),
         workstation: Vec::new(),
-        step: Step::Negotiated(hex(NEGOTIATE)),
+        step: NtlmState::Negotiated(hex(NEGOTIATE)),
     };
     let fresh = Fresh { client_challenge: [7; 8], session_key: [8; 16], now: 0 };
     let message = login.answer(&bare, &fresh).unwrap();

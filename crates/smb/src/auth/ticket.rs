@@ -1,6 +1,6 @@
 //! The server's side of a login with Kerberos: one token with a ticket, and the answer to it.
 
-use sharebench_gss::{Acceptor, AcceptorKeys, GssError, Step};
+use sharebench_gss::{Acceptor, AcceptorKeys, ContextStep, GssError};
 
 use super::AuthError;
 use super::spnego::{self, KerberosInit};
@@ -26,7 +26,7 @@ pub fn accept_ticket(keys: &AcceptorKeys, token: &[u8]) -> Option<Result<Accepte
 
 fn accept(keys: &AcceptorKeys, init: &KerberosInit<'_>) -> Result<AcceptedTicket, AuthError> {
     let mut acceptor = Acceptor::new(keys.clone());
-    let Step::Done(answer) = acceptor.step(init.token)? else {
+    let ContextStep::Done(answer) = acceptor.step(init.token)? else {
         return Err(GssError::Order { step: "a second token of the client" }.into());
     };
     let context = acceptor.into_context()?;

@@ -38,7 +38,7 @@ struct Finished<'a> {
 }
 
 /// A step in progress.
-type Step<'s, 'a> = LocalBoxFuture<'s, Result<Finished<'a>, OpError>>;
+type Listing<'s, 'a> = LocalBoxFuture<'s, Result<Finished<'a>, OpError>>;
 
 /// A survey in progress.
 ///
@@ -125,7 +125,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn connect(&self) -> Step<'_, 'a> {
+    fn connect(&self) -> Listing<'_, 'a> {
         Box::pin(async {
             let walker = match self.target.connect(self.spec).await {
                 Ok(session) => Some(Walker { session, context: (self.context)() }),
@@ -138,7 +138,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    fn list_next(&self, mut walker: Walker<'a>, directory: PendingDirectory) -> Step<'_, 'a> {
+    fn list_next(&self, mut walker: Walker<'a>, directory: PendingDirectory) -> Listing<'_, 'a> {
         Box::pin(async move {
             match self.list(&mut walker, &directory).await {
                 Ok(()) => {}

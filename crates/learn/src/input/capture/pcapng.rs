@@ -38,7 +38,7 @@ pub(crate) struct PcapNg<R> {
 }
 
 /// Where a packet is in its block.
-struct Place {
+struct BlockPosition {
     interface: usize,
     ticks: Option<u64>,
     captured: usize,
@@ -158,18 +158,18 @@ impl<R: Read> PcapNg<R> {
         Some(interface)
     }
 
-    fn place(&self, kind: u32) -> Option<Place> {
+    fn place(&self, kind: u32) -> Option<BlockPosition> {
         if kind == SIMPLE_PACKET {
             let len = self.word_at(0)? as usize;
             let snaplen = self.interfaces.first()?.snaplen;
             let captured = len.min(snaplen).min(self.block.len().saturating_sub(4));
-            return Some(Place { interface: 0, ticks: None, captured, len, at: 4 });
+            return Some(BlockPosition { interface: 0, ticks: None, captured, len, at: 4 });
         }
         let interface =
             if kind == OBSOLETE_PACKET { u32::from(self.short(0)?) } else { self.word_at(0)? } as usize;
         let ticks = Some(u64::from(self.word_at(4)?) << 32 | u64::from(self.word_at(8)?));
         let captured = self.word_at(12)? as usize;
-        Some(Place { interface, ticks, captured, len: self.word_at(16)? as usize, at: 20 })
+        Some(BlockPosition { interface, ticks, captured, len: self.word_at(16)? as usize, at: 20 })
     }
 
     fn word(&self, bytes: [u8; 4]) -> u32 {

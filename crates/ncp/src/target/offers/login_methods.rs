@@ -14,7 +14,7 @@ const NMAS_PING_DATA: [u8; 5] = [1, 0, 0, 0, 0];
 
 /// What a server answers to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum MethodReply {
     /// It performs the call.
     Answered,
     /// It rejects the call.
@@ -25,18 +25,18 @@ pub(super) enum Answer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LoginMethods {
     /// The key of a bindery login.
-    pub(super) bindery: Answer,
+    pub(super) bindery: MethodReply,
     /// The bindery object of the account.
-    pub(super) account: Answer,
-    pub(super) nds: Answer,
-    pub(super) nmas: Answer,
+    pub(super) account: MethodReply,
+    pub(super) nds: MethodReply,
+    pub(super) nmas: MethodReply,
 }
 
 impl LoginMethods {
     /// True if the account can log in to directory services only.
     pub(super) fn is_nds_only(self) -> bool {
-        let bindery = self.bindery == Answer::Answered && self.account == Answer::Answered;
-        self.nds == Answer::Answered && !bindery
+        let bindery = self.bindery == MethodReply::Answered && self.account == MethodReply::Answered;
+        self.nds == MethodReply::Answered && !bindery
     }
 }
 
@@ -49,7 +49,7 @@ pub(super) async fn examine<C: Transport>(
     let name = user.to_ascii_uppercase();
     let account = match Pstr::new(name.as_bytes()) {
         Ok(name) => answer(client, "object id", &GetObjectId { kind: USER, name }.into()).await?,
-        Err(_) => Answer::Refused(Completion::InvalidName),
+        Err(_) => MethodReply::Refused(Completion::InvalidName),
     };
     let nds = answer(client, "NDS ping", &Request::Unknown(NDS_PING, &NDS_PING_DATA)).await?;
     let nmas = answer(client, "NMAS ping", &Request::Unknown(NMAS, &NMAS_PING_DATA)).await?;
@@ -60,10 +60,10 @@ async fn answer<C: Transport>(
     client: &mut Client<C>,
     step: &'static str,
     request: &Request<'_>,
-) -> Result<Answer, ClientError> {
+) -> Result<MethodReply, ClientError> {
     match client.call(step, request).await {
-        Ok(_) => Ok(Answer::Answered),
-        Err(ClientError::Refused { completion, .. }) => Ok(Answer::Refused(completion)),
+        Ok(_) => Ok(MethodReply::Answered),
+        Err(ClientError::Refused { completion, .. }) => Ok(MethodReply::Refused(completion)),
         Err(error) => Err(error),
     }
 }
@@ -74,8 +74,8 @@ mod tests {
 
     #[test]
     fn an_account_that_only_directory_services_know_has_no_bindery_login() {
-        let refused = Answer::Refused(Completion::NoSuchObject);
-        let answered = Answer::Answered;
+        let refused = MethodReply::Refused(Completion::NoSuchObject);
+        let answered = MethodReply::Answered;
         let only =
             |bindery, account, nds| LoginMethods { bindery, account, nds, nmas: refused }.is_nds_only();
         assert!(only(answered, refused, answered) && only(refused, refused, answered));

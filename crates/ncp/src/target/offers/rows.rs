@@ -3,7 +3,7 @@
 use sharebench_model::Fact;
 use sharebench_target::offers::{OfferReport, Usability, size_text};
 
-use super::login_methods::Answer;
+use super::login_methods::MethodReply;
 use super::negotiation::{NegotiationFindings, SignatureOffer};
 use super::probe::Findings;
 use super::server_clock;
@@ -70,9 +70,9 @@ pub(super) fn security(report: &mut OfferReport, findings: &Findings) {
 /// Login methods, and the session.
 pub(super) fn login(report: &mut OfferReport, findings: &Findings, options: &NcpOptions, logs_in: bool) {
     let Some(methods) = findings.session.methods else { return };
-    let mut add = |name: &str, answer: Answer, usability: Usability| match answer {
-        Answer::Answered => report.add(LOGIN, name, "answered", usability),
-        Answer::Refused(completion) => {
+    let mut add = |name: &str, answer: MethodReply, usability: Usability| match answer {
+        MethodReply::Answered => report.add(LOGIN, name, "answered", usability),
+        MethodReply::Refused(completion) => {
             report.add(LOGIN, name, format!("not offered: {completion}"), Usability::NotOffered);
         }
     };
@@ -81,8 +81,8 @@ pub(super) fn login(report: &mut OfferReport, findings: &Findings, options: &Ncp
     add("NMAS", methods.nmas, Usability::Unsupported);
     let user = &options.user;
     match methods.account {
-        Answer::Answered => report.fact(LOGIN, "account", format!("{user} is in the bindery")),
-        Answer::Refused(completion) => {
+        MethodReply::Answered => report.fact(LOGIN, "account", format!("{user} is in the bindery")),
+        MethodReply::Refused(completion) => {
             report.fact(LOGIN, "account", format!("{user} is not in the bindery: {completion}"));
         }
     }

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sharebench_client_core::{DialError, on_own_thread};
-use sharebench_gss::{GssError, Initiator, Service as Principal, SharedCredential, Step, TICKET_LIMIT};
+use sharebench_gss::{
+    ContextStep, GssError, Initiator, Service as Principal, SharedCredential, TICKET_LIMIT,
+};
 use sharebench_model::{ErrorClass, OpError, OpStep};
 use sharebench_target::UrlPart;
 
@@ -39,7 +41,7 @@ const CONTINUE_NEEDED: u32 = 1;
 const UNFINISHED: GssError = GssError::Order { step: "the request for a ticket" };
 
 /// What the server answered to a token.
-struct Answer {
+struct ContextReply {
     handle: Vec<u8>,
     complete: bool,
     window: u32,
@@ -125,11 +127,11 @@ impl Login {
             begun.unwrap_or(Err(UNFINISHED)).map_err(|error| gss_error(&error))?;
         let mut answer = None;
         for _ in 0..MAX_TOKENS {
-            let (Step::Continue(token) | Step::Done(token)) = &step;
+            let (ContextStep::Continue(token) | ContextStep::Done(token)) = &step;
             if !token.is_empty() {
                 answer = Some(self.send_token(connection, answer.as_ref(), token).await?);
             }
-            if matches!(step, Step::Done(_)) {
+            if matches!(step, ContextStep::Done(_)) {
                 break;
             }
             let received = answer.as_ref().map_or(&[][..], |answer| &answer.token);
@@ -154,9 +156,9 @@ impl Login {
     async fn send_token(
         &self,
         connection: &mut Service,
-        before: Option<&Answer>,
+        before: Option<&ContextReply>,
         token: &[u8],
-    ) -> Result<Answer, DialError> {
+    ) -> Result<ContextReply, DialError> {
         let procedure = if before.is_some() { GssProcedure::ContinueInit } else { GssProcedure::Init };
         let handle = before.map_or(&[][..], |answer| &answer.handle);
         let credential = GssCredential { procedure, sequence: 0, service: self.service.number(), handle };
@@ -187,7 +189,7 @@ impl Login {
             return Err(DialError::new(UrlPart::Credentials, ErrorClass::Refused, detail));
         }
         let signature = reply.verifier.filter(|verifier| verifier.flavor == GSS_FLAVOR);
-        Ok(Answer {
+        Ok(ContextReply {
             handle: result.handle.to_vec(),
             complete: result.major == COMPLETE,
             window: result.window,

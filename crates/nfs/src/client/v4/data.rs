@@ -8,7 +8,7 @@ use crate::client::rpc::calls::ExpectedReply;
 use crate::client::rpc::replies::Completion;
 use crate::client::v4::callbacks;
 use crate::client::v4::compound::{Compound, Sequencing};
-use crate::client::v4::recovery::{Step, step_after};
+use crate::client::v4::recovery::{NextStep, step_after};
 use crate::client::v4::session::{Nfs4State, Pending};
 use crate::client::v4::slots::{Position, SlotTable};
 use crate::protocol::StableHow;
@@ -162,26 +162,26 @@ impl Nfs4State {
         let requests = pending.sent;
         let sequenced = pending.position.is_some();
         let step =
-            if self.channel.failure().is_some() { Step::Finish } else { step_after(verdict, sequenced) };
-        if step != Step::RepeatCall
+            if self.channel.failure().is_some() { NextStep::Finish } else { step_after(verdict, sequenced) };
+        if step != NextStep::RepeatCall
             && let Some(position) = pending.position.take()
             && let Some(slots) = &mut self.slots
         {
-            slots.release(position, step != Step::Lost);
+            slots.release(position, step != NextStep::Lost);
         }
         match step {
-            Step::Finish => {
+            NextStep::Finish => {
                 self.recovery.replied();
                 let result = self.files.check_reply(expected, result);
                 return Some(Reply { slot: Slot(index as u32), result, requests });
             }
-            Step::RepeatCall | Step::RepeatLater => self.recovery.delay(index),
-            Step::RepeatNow => {
+            NextStep::RepeatCall | NextStep::RepeatLater => self.recovery.delay(index),
+            NextStep::RepeatNow => {
                 if let Err(error) = self.send_when_possible(index) {
                     return Some(Reply { slot: Slot(index as u32), result: Err(error), requests });
                 }
             }
-            Step::Lost => {
+            NextStep::Lost => {
                 let detail = result.err().map_or_else(|| "SEQUENCE failed".to_owned(), |error| error.detail);
                 let error = connection_error::disconnected(detail);
                 self.channel.give_up(error.clone());

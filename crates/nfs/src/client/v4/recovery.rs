@@ -39,7 +39,7 @@ const RETRY_UNCACHED: u32 = Nfs4Status::RetryUncachedRep.code();
 
 /// What a reply means for its call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum NextStep {
     /// The server performed it.
     Finish,
     /// The server did nothing, or is still busy with an earlier attempt: the same call again, a little later.
@@ -54,15 +54,15 @@ pub(crate) enum Step {
 
 /// Decides by the status of SEQUENCE and that of the operation (RFC 8881, 15.1).
 #[inline]
-pub(crate) const fn step_after(verdict: Verdict, sequenced: bool) -> Step {
+pub(crate) const fn step_after(verdict: Verdict, sequenced: bool) -> NextStep {
     let sequence = if sequenced { verdict.sequence } else { OK };
     match (sequence, verdict.status) {
-        (OK, DELAY | GRACE) => Step::RepeatLater,
+        (OK, DELAY | GRACE) => NextStep::RepeatLater,
         // A server says so for SEQUENCE or for the operation after it (RFC 8881, 2.10.6.1.3).
-        (OK | RETRY_UNCACHED, RETRY_UNCACHED) | (RETRY_UNCACHED, _) => Step::RepeatNow,
-        (OK, _) => Step::Finish,
-        (DELAY, _) => Step::RepeatCall,
-        _ => Step::Lost,
+        (OK | RETRY_UNCACHED, RETRY_UNCACHED) | (RETRY_UNCACHED, _) => NextStep::RepeatNow,
+        (OK, _) => NextStep::Finish,
+        (DELAY, _) => NextStep::RepeatCall,
+        _ => NextStep::Lost,
     }
 }
 
@@ -303,11 +303,11 @@ mod tests {
     fn a_reply_that_was_not_kept_is_a_new_call_wherever_the_server_says_so() {
         for sequence in [OK, RETRY_UNCACHED] {
             let verdict = Verdict { sequence, status: RETRY_UNCACHED };
-            assert_eq!(step_after(verdict, true), Step::RepeatNow);
+            assert_eq!(step_after(verdict, true), NextStep::RepeatNow);
         }
-        assert_eq!(step_after(Verdict { sequence: OK, status: DELAY }, true), Step::RepeatLater);
-        assert_eq!(step_after(Verdict { sequence: DELAY, status: DELAY }, true), Step::RepeatCall);
-        assert_eq!(step_after(Verdict { sequence: 10_052, status: 10_052 }, true), Step::Lost);
-        assert_eq!(step_after(Verdict { sequence: OK, status: 70 }, true), Step::Finish);
+        assert_eq!(step_after(Verdict { sequence: OK, status: DELAY }, true), NextStep::RepeatLater);
+        assert_eq!(step_after(Verdict { sequence: DELAY, status: DELAY }, true), NextStep::RepeatCall);
+        assert_eq!(step_after(Verdict { sequence: 10_052, status: 10_052 }, true), NextStep::Lost);
+        assert_eq!(step_after(Verdict { sequence: OK, status: 70 }, true), NextStep::Finish);
     }
 }

@@ -9,7 +9,7 @@ use sharebench_model::{OpError, OpStep};
 use crate::client::rpc::calls::ExpectedReply;
 use crate::client::rpc::dialect::Verdict;
 use crate::client::v4::compound::{Compound, Encoded, Results, reply_head};
-use crate::client::v4::recovery::{MAX_RETRY_DELAY, MIN_RETRY_DELAY, Step, step_after};
+use crate::client::v4::recovery::{MAX_RETRY_DELAY, MIN_RETRY_DELAY, NextStep, step_after};
 use crate::client::v4::session::{Nfs4Session, Nfs4State};
 use crate::v4::compound::{COMPOUND, OK};
 use crate::v4::operation::Operation;
@@ -164,21 +164,21 @@ impl Nfs4Session {
                 }
             };
             let step = step_after(verdict, self.is_sequenced());
-            if step == Step::RepeatCall {
+            if step == NextStep::RepeatCall {
                 self.pause(tokio::time::sleep(delay)).await;
                 delay = (delay * 2).min(MAX_RETRY_DELAY);
                 continue;
             }
-            self.release_call_position(step != Step::Lost);
+            self.release_call_position(step != NextStep::Lost);
             // A call that was sent twice may have been performed in the earlier session, and what CLOSE closes is lost with it.
             let closes = request.name == Operation::Close.name();
             if !(resent || closes) && self.is_forgotten(verdict) && self.has_no_state() {
                 return Ok(Attempt::Forgotten(verdict));
             }
             return match step {
-                Step::Lost => Err(at_step(self.lose_session(verdict))),
+                NextStep::Lost => Err(at_step(self.lose_session(verdict))),
                 // The server has forgotten the reply to a call that changes nothing.
-                Step::RepeatNow => Ok(Attempt::Postponed),
+                NextStep::RepeatNow => Ok(Attempt::Postponed),
                 _ => self.accept(request, repeatable, step),
             };
         }
@@ -192,7 +192,7 @@ impl Nfs4Session {
     }
 
     /// Counts the call for its owner, and decides whether it can be repeated.
-    fn accept(&mut self, request: Request, repeatable: u32, step: Step) -> Result<Attempt, OpError> {
+    fn accept(&mut self, request: Request, repeatable: u32, step: NextStep) -> Result<Attempt, OpError> {
         let head = reply_head(self.channel.metadata_result(self.index))?;
         let count = head.count;
         let status = head.status;
@@ -204,7 +204,7 @@ impl Nfs4Session {
         {
             self.owners.advance(owner);
         }
-        let postponed = step == Step::RepeatLater && count <= repeatable;
+        let postponed = step == NextStep::RepeatLater && count <= repeatable;
         Ok(if postponed { Attempt::Postponed } else { Attempt::Performed })
     }
 

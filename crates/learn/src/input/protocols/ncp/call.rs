@@ -10,7 +10,7 @@ use sharebench_ncp::wire::{
     VolumeCall,
 };
 
-use super::places::{Place, Scope};
+use super::places::{RequestedFile, Scope};
 use crate::input::protocols::file_request::FileRequest;
 
 /// Actions of 0x54: replace, and create.
@@ -54,7 +54,7 @@ pub(super) enum Disposition {
 /// How a file is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Opening {
-    pub(super) place: Place,
+    pub(super) place: RequestedFile,
     pub(super) write: bool,
     /// Writes return when the data is on stable storage.
     pub(super) through: bool,
@@ -87,31 +87,31 @@ pub(super) enum Call {
         count: u64,
     },
     Info {
-        place: Place,
+        place: RequestedFile,
         form: InfoForm,
     },
     SetAttributes {
-        place: Place,
+        place: RequestedFile,
     },
     Remove {
-        place: Place,
+        place: RequestedFile,
     },
     Rename {
-        from: Place,
-        to: Place,
+        from: RequestedFile,
+        to: RequestedFile,
     },
     MakeDirectory {
-        place: Place,
+        place: RequestedFile,
     },
     /// The number of a directory, or the start of a search in it.
     Number {
-        place: Place,
+        place: RequestedFile,
         /// The reply is a position of a search, not two numbers.
         search: bool,
     },
     /// The start of a classic search.
     BeginSearch {
-        place: Place,
+        place: RequestedFile,
     },
     List {
         directory: u32,
@@ -123,11 +123,11 @@ pub(super) enum Call {
     },
     /// A directory handle, in the first byte of the reply.
     Allocate {
-        place: Place,
+        place: RequestedFile,
     },
     SetHandle {
         handle: u8,
-        place: Place,
+        place: RequestedFile,
     },
 }
 
@@ -249,8 +249,8 @@ impl Call {
             Request::Directory(DirectoryCall::RenameDirectory(call)) => {
                 let from = scope.text(call.base, call.path);
                 let to = match &from {
-                    Place::Name(entry) => Place::named(entry.directory, call.name.bytes()),
-                    Place::File(file) => Place::File(*file),
+                    RequestedFile::Name(entry) => RequestedFile::named(entry.directory, call.name.bytes()),
+                    RequestedFile::File(file) => RequestedFile::File(*file),
                 };
                 Self::Rename { from, to }
             }

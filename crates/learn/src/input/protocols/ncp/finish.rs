@@ -11,7 +11,7 @@ use sharebench_ncp::wire::{
 };
 
 use super::call::{Call, Description, Disposition, FileReply, Opening};
-use super::places::{Open, Place, Scope};
+use super::places::{Open, RequestedFile, Scope};
 use crate::input::performed::Performed;
 use crate::input::protocols::file_request::FileRequest;
 use crate::operation::{Access, Action, Outcome};
@@ -307,14 +307,14 @@ fn listed(
 
 fn name_space_entry(directory: u32, entry: &EntryInfo<'_>, scope: &mut Scope<'_, '_>) {
     if let Some(name) = entry.name {
-        Place::named(directory, name).described(entry, scope.recorder);
+        RequestedFile::named(directory, name).described(entry, scope.recorder);
     }
 }
 
 fn classic(directory: u32, entry: &FileEntry, scope: &mut Scope<'_, '_>) {
     let name = entry.name.split(|byte| *byte == 0).next().unwrap_or_default();
     if Pstr::new(name).is_ok() && !name.is_empty() {
-        let file = Place::named(directory, name).file(scope.recorder);
+        let file = RequestedFile::named(directory, name).file(scope.recorder);
         scope.recorder.size(file, u64::from(entry.size));
     }
 }

@@ -14,14 +14,14 @@ const MAX_HANDLES: usize = 1 << 16;
 
 /// A file or directory of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum RequestedFile {
     /// It is known by a handle or a number.
     File(u32),
     /// A name in a directory.
     Name(Entry),
 }
 
-impl Place {
+impl RequestedFile {
     /// A name in a directory, without regard to case.
     pub(super) fn named(directory: u32, name: &[u8]) -> Self {
         Self::Name(Entry { directory, name: name.to_ascii_uppercase().into() })
@@ -113,7 +113,7 @@ pub(super) struct Scope<'s, 'r> {
 
 impl Scope<'_, '_> {
     /// The path of a name-space call.
-    pub(super) fn path(&mut self, path: &HandlePath<'_>) -> Place {
+    pub(super) fn path(&mut self, path: &HandlePath<'_>) -> RequestedFile {
         let start = path.start;
         let mut names = path.components.iter();
         let first = match start.flag {
@@ -125,7 +125,7 @@ impl Scope<'_, '_> {
     }
 
     /// The path of a classic call: `VOLUME:DIRECTORY\FILE`, or relative to a handle.
-    pub(super) fn text(&mut self, handle: u8, path: Pstr<'_>) -> Place {
+    pub(super) fn text(&mut self, handle: u8, path: Pstr<'_>) -> RequestedFile {
         let path = path.bytes();
         let (first, rest) = match path.iter().position(|byte| *byte == b':') {
             Some(end) => {
@@ -138,12 +138,12 @@ impl Scope<'_, '_> {
         self.walk(first, names)
     }
 
-    fn walk<'n>(&mut self, first: u32, names: impl Iterator<Item = &'n [u8]>) -> Place {
-        let mut place = Place::File(first);
+    fn walk<'n>(&mut self, first: u32, names: impl Iterator<Item = &'n [u8]>) -> RequestedFile {
+        let mut place = RequestedFile::File(first);
         for name in names {
             let directory = place.file(self.recorder);
             self.recorder.directory(directory);
-            place = Place::named(directory, name);
+            place = RequestedFile::named(directory, name);
         }
         place
     }

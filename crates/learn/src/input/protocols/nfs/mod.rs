@@ -37,7 +37,7 @@ enum Arguments {
     /// NULL of version 3, which does nothing.
     Null,
     V3(v3::Call),
-    V4(Vec<v4::Step>),
+    V4(Vec<v4::CompoundStep>),
 }
 
 impl Arguments {

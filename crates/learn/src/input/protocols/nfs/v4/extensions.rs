@@ -7,7 +7,7 @@ use sharebench_nfs::v4::open::ChangeInfo;
 use sharebench_nfs::v4::operation::Operation;
 use sharebench_nfs::xdr::{Reader, XdrError};
 
-use super::step::Step;
+use super::step::CompoundStep;
 
 const GETXATTR: u32 = 72;
 const SETXATTR: u32 = 73;
@@ -21,19 +21,19 @@ fn skip_opaque(reader: &mut Reader<'_>) -> Result<(), XdrError> {
 }
 
 /// A step by the number of its operation, and whether the next one can be read.
-pub(super) fn step(code: u32, reader: &mut Reader<'_>) -> Result<(Step, bool), XdrError> {
+pub(super) fn step(code: u32, reader: &mut Reader<'_>) -> Result<(CompoundStep, bool), XdrError> {
     let name = match code {
         GETXATTR => "GETXATTR",
         REMOVEXATTR => "REMOVEXATTR",
         LISTXATTRS => {
             reader.take(12)?;
-            return Ok((Step::Other("LISTXATTRS"), true));
+            return Ok((CompoundStep::Other("LISTXATTRS"), true));
         }
-        SETXATTR => return Ok((Step::Other("SETXATTR"), false)),
-        _ => return Ok((Step::Ignored, false)),
+        SETXATTR => return Ok((CompoundStep::Other("SETXATTR"), false)),
+        _ => return Ok((CompoundStep::Ignored, false)),
     };
     skip_opaque(reader)?;
-    Ok((Step::Other(name), true))
+    Ok((CompoundStep::Other(name), true))
 }
 
 /// Skips a result by the number of its operation; false if that is not known either.

@@ -19,12 +19,12 @@ use crate::input::performed::Exchange;
 use crate::input::recorder::Recording;
 use crate::operation::Outcome;
 
-pub(super) use self::step::Step;
+pub(super) use self::step::CompoundStep;
 pub(super) use self::steps::call;
 
 /// Adds the operations that the call alone shows.
 pub(super) fn without_results(
-    steps: &[Step],
+    steps: &[CompoundStep],
     outcome: Outcome,
     exchange: Exchange,
     recorder: &mut Recording<'_>,
@@ -36,7 +36,7 @@ pub(super) fn without_results(
 
 /// Adds the operations by call and reply; false where the results end before what is needed.
 pub(super) fn reply(
-    steps: &[Step],
+    steps: &[CompoundStep],
     reader: &mut Reader<'_>,
     exchange: Exchange,
     recorder: &mut Recording<'_>,
@@ -52,8 +52,8 @@ pub(super) fn reply(
         reached = index + 1;
         // After the data of a long WRITE only the reply is known; GETATTR needs no more.
         let unknown = match Operation::from_code(result.head.operation) {
-            Some(Operation::GetAttr) => Step::GetAttributes(Bitmap::default()),
-            _ => Step::Ignored,
+            Some(Operation::GetAttr) => CompoundStep::GetAttributes(Bitmap::default()),
+            _ => CompoundStep::Ignored,
         };
         let step = steps.get(index).unwrap_or(&unknown);
         let handle = results.get(reached..).unwrap_or_default().iter().find_map(|later| match &later.facts {

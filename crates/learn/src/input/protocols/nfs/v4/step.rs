@@ -6,7 +6,7 @@ use crate::input::protocols::file_request::FileRequest;
 
 /// One operation of a compound, as far as it is needed.
 #[derive(Debug)]
-pub(in crate::input::protocols::nfs) enum Step {
+pub(in crate::input::protocols::nfs) enum CompoundStep {
     /// PUTFH.
     Put(u32),
     /// PUTROOTFH and PUTPUBFH.

@@ -13,7 +13,7 @@ use sharebench_nfs::v4::operation::Operation;
 use sharebench_nfs::xdr::{Reader, XdrError};
 
 use super::extensions;
-use super::step::{Create, Open, Step};
+use super::step::{CompoundStep, Create, Open};
 use crate::input::protocols::file_request::FileRequest;
 use crate::input::protocols::nfs::handles;
 use crate::input::recorder::Recording;
@@ -29,7 +29,7 @@ pub(in crate::input::protocols::nfs) fn call(
     procedure: u32,
     reader: &mut Reader<'_>,
     recorder: &mut Recording<'_>,
-) -> Option<Vec<Step>> {
+) -> Option<Vec<CompoundStep>> {
     if procedure != COMPOUND {
         return None;
     }
@@ -46,75 +46,77 @@ pub(in crate::input::protocols::nfs) fn call(
 }
 
 /// A step, and whether the next one can be read.
-fn step(reader: &mut Reader<'_>, recorder: &mut Recording<'_>) -> Result<(Step, bool), XdrError> {
+fn step(reader: &mut Reader<'_>, recorder: &mut Recording<'_>) -> Result<(CompoundStep, bool), XdrError> {
     let code = reader.u32()?;
     let Some(operation) = Operation::from_code(code) else { return extensions::step(code, reader) };
     match operation {
         // Their answers open the client's state at the server.
-        Operation::SetClientId | Operation::ExchangeId => return Ok((Step::Connect, false)),
+        Operation::SetClientId | Operation::ExchangeId => return Ok((CompoundStep::Connect, false)),
         // Nothing that is needed follows them.
-        Operation::CreateSession | Operation::BackchannelCtl => return Ok((Step::Ignored, false)),
-        Operation::Copy => return Ok((Step::Other("COPY"), false)),
-        Operation::WriteSame => return Ok((Step::Other("WRITE_SAME"), false)),
+        Operation::CreateSession | Operation::BackchannelCtl => return Ok((CompoundStep::Ignored, false)),
+        Operation::Copy => return Ok((CompoundStep::Other("COPY"), false)),
+        Operation::WriteSame => return Ok((CompoundStep::Other("WRITE_SAME"), false)),
         Operation::SetAttr => {
             StateId::get(reader)?;
             return set_attributes(reader);
         }
         Operation::LayoutCommit | Operation::LayoutGet | Operation::LayoutReturn => {
             extensions::skip_layout(operation, reader)?;
-            return Ok((Step::Ignored, true));
+            return Ok((CompoundStep::Ignored, true));
         }
         _ => {}
     }
-    let Some(arguments) = Arguments::get(operation, reader)? else { return Ok((Step::Ignored, false)) };
+    let Some(arguments) = Arguments::get(operation, reader)? else {
+        return Ok((CompoundStep::Ignored, false));
+    };
     Ok(match arguments {
-        Arguments::PutFh(args) => (Step::Put(handles::file(args.handle.0, recorder)), true),
+        Arguments::PutFh(args) => (CompoundStep::Put(handles::file(args.handle.0, recorder)), true),
         // The data may continue after the first bytes of the message.
         Arguments::Write(args) => (write(&args), reader.padded(args.count as usize).is_ok()),
-        Arguments::Open(args) => (Step::Open(opened(&args)), true),
+        Arguments::Open(args) => (CompoundStep::Open(opened(&args)), true),
         arguments => (on_current(operation, &arguments), true),
     })
 }
 
 /// A step on the current file, or on a name in it.
-fn on_current(operation: Operation, arguments: &Arguments<'_>) -> Step {
+fn on_current(operation: Operation, arguments: &Arguments<'_>) -> CompoundStep {
     match arguments {
-        Arguments::Access(_) => Step::Access,
-        Arguments::Close(_) => Step::OnCurrent(FileRequest::Close),
-        Arguments::Commit(_) => Step::OnCurrent(FileRequest::Flush),
-        Arguments::Create(args) => Step::Create {
+        Arguments::Access(_) => CompoundStep::Access,
+        Arguments::Close(_) => CompoundStep::OnCurrent(FileRequest::Close),
+        Arguments::Commit(_) => CompoundStep::OnCurrent(FileRequest::Flush),
+        Arguments::Create(args) => CompoundStep::Create {
             name: args.name.0.into(),
             directory: args.object == NewObject::Plain(FileType::Directory),
         },
-        Arguments::GetAttr(args) => Step::GetAttributes(args.wanted),
-        Arguments::GetFh(()) => Step::GetHandle,
-        Arguments::Link(args) => Step::Link(args.name.0.into()),
-        Arguments::Lock(_) => Step::OnCurrent(FileRequest::Lock { release: false }),
-        Arguments::LockU(_) => Step::OnCurrent(FileRequest::Lock { release: true }),
-        Arguments::Lookup(args) => Step::Lookup(args.name.0.into()),
-        Arguments::LookupP(()) => Step::LookupParent,
-        Arguments::PutPubFh(()) | Arguments::PutRootFh(()) => Step::PutRoot,
+        Arguments::GetAttr(args) => CompoundStep::GetAttributes(args.wanted),
+        Arguments::GetFh(()) => CompoundStep::GetHandle,
+        Arguments::Link(args) => CompoundStep::Link(args.name.0.into()),
+        Arguments::Lock(_) => CompoundStep::OnCurrent(FileRequest::Lock { release: false }),
+        Arguments::LockU(_) => CompoundStep::OnCurrent(FileRequest::Lock { release: true }),
+        Arguments::Lookup(args) => CompoundStep::Lookup(args.name.0.into()),
+        Arguments::LookupP(()) => CompoundStep::LookupParent,
+        Arguments::PutPubFh(()) | Arguments::PutRootFh(()) => CompoundStep::PutRoot,
         Arguments::Read(args) | Arguments::ReadPlus(args) => {
-            Step::OnCurrent(FileRequest::Read { offset: args.offset, asked: args.count })
+            CompoundStep::OnCurrent(FileRequest::Read { offset: args.offset, asked: args.count })
         }
-        Arguments::ReadDir(args) => Step::OnCurrent(FileRequest::List { first: args.cookie == 0 }),
-        Arguments::Remove(args) => Step::Remove(args.name.0.into()),
-        Arguments::Rename(args) => Step::Rename { from: args.from.0.into(), to: args.to.0.into() },
-        Arguments::RestoreFh(()) => Step::Restore,
-        Arguments::SaveFh(()) => Step::Save,
+        Arguments::ReadDir(args) => CompoundStep::OnCurrent(FileRequest::List { first: args.cookie == 0 }),
+        Arguments::Remove(args) => CompoundStep::Remove(args.name.0.into()),
+        Arguments::Rename(args) => CompoundStep::Rename { from: args.from.0.into(), to: args.to.0.into() },
+        Arguments::RestoreFh(()) => CompoundStep::Restore,
+        Arguments::SaveFh(()) => CompoundStep::Save,
         Arguments::LockT(_)
         | Arguments::ReadLink(())
         | Arguments::Allocate(_)
         | Arguments::Deallocate(_)
         | Arguments::Seek(_)
-        | Arguments::Clone(_) => Step::Other(operation.name()),
-        _ => Step::Ignored,
+        | Arguments::Clone(_) => CompoundStep::Other(operation.name()),
+        _ => CompoundStep::Ignored,
     }
 }
 
-fn write(args: &WriteHead) -> Step {
+fn write(args: &WriteHead) -> CompoundStep {
     let stable = args.stable != StableHow::Unstable;
-    Step::OnCurrent(FileRequest::Write { offset: args.offset, bytes: args.count, stable })
+    CompoundStep::OnCurrent(FileRequest::Write { offset: args.offset, bytes: args.count, stable })
 }
 
 /// OPEN (RFC 8881 18.16).
@@ -136,11 +138,11 @@ fn opened(args: &open::Open<'_>) -> Open {
 }
 
 /// SETATTR: the size, also where the attributes after it were cut.
-fn set_attributes(reader: &mut Reader<'_>) -> Result<(Step, bool), XdrError> {
+fn set_attributes(reader: &mut Reader<'_>) -> Result<(CompoundStep, bool), XdrError> {
     let mask = Bitmap::get(reader)?;
     let len = reader.u32()?;
     let mut values = *reader;
     let request =
         if mask.contains(SIZE) { FileRequest::SetSize(values.u64()?) } else { FileRequest::SetAttributes };
-    Ok((Step::OnCurrent(request), reader.padded(len as usize).is_ok()))
+    Ok((CompoundStep::OnCurrent(request), reader.padded(len as usize).is_ok()))
 }

@@ -3,7 +3,7 @@
 use sharebench_nfs::v4::bitmap::Bitmap;
 
 use super::results::{Description, Facts, Listed};
-use super::step::{Create, Open, Step};
+use super::step::{CompoundStep, Create, Open};
 use crate::input::performed::{Exchange, Performed};
 use crate::input::protocols::entry::Entry;
 use crate::input::protocols::file_request::FileRequest;
@@ -62,7 +62,7 @@ impl<'w, 'r> Walk<'w, 'r> {
     }
 
     /// Steps without results. A failed compound ends with its first operation.
-    pub(super) fn rest(&mut self, steps: &[Step], outcome: Outcome) {
+    pub(super) fn rest(&mut self, steps: &[CompoundStep], outcome: Outcome) {
         for step in steps {
             self.step(step, outcome, &Facts::None, None);
             if matches!(outcome, Outcome::Failed(_) | Outcome::NotFound) && self.has_recorded {
@@ -89,45 +89,51 @@ impl<'w, 'r> Walk<'w, 'r> {
         self.changed = false;
     }
 
-    pub(super) fn step(&mut self, step: &Step, outcome: Outcome, facts: &Facts<'_>, handle: Option<&[u8]>) {
+    pub(super) fn step(
+        &mut self,
+        step: &CompoundStep,
+        outcome: Outcome,
+        facts: &Facts<'_>,
+        handle: Option<&[u8]>,
+    ) {
         let done = outcome == Outcome::Done;
-        self.data_was_last = matches!(step, Step::OnCurrent(FileRequest::Read { .. }));
+        self.data_was_last = matches!(step, CompoundStep::OnCurrent(FileRequest::Read { .. }));
         match step {
-            Step::Put(file) => self.go(Some(*file)),
+            CompoundStep::Put(file) => self.go(Some(*file)),
             // Exports differ by their handles; the root has none in the call.
-            Step::PutRoot => {
+            CompoundStep::PutRoot => {
                 let root = self.recorder.file(b"R");
                 self.go(Some(root));
             }
-            Step::Save => self.saved = self.current,
-            Step::Restore => self.go(self.saved),
-            Step::LookupParent => {
+            CompoundStep::Save => self.saved = self.current,
+            CompoundStep::Restore => self.go(self.saved),
+            CompoundStep::LookupParent => {
                 let parent = handle.map(|handle| handles::file(handle, self.recorder));
                 self.go(parent);
             }
-            Step::GetHandle => {
+            CompoundStep::GetHandle => {
                 if self.current.is_none()
                     && let Facts::Handle(handle) = facts
                 {
                     self.current = Some(handles::file(handle, self.recorder));
                 }
             }
-            Step::Lookup(name) => {
+            CompoundStep::Lookup(name) => {
                 let file = self.named(name, outcome, handle);
                 self.lookup = Some((Action::Lookup { file }, outcome));
                 if done {
                     self.go(file);
                 }
             }
-            Step::GetAttributes(bits) => {
+            CompoundStep::GetAttributes(bits) => {
                 self.note(facts);
                 self.attributes = Some((get_attributes(*bits, self.current), outcome));
             }
-            Step::Access => self.access = Some((Action::Other("ACCESS"), outcome)),
-            Step::Open(open) => self.open(open, outcome, facts, handle),
-            &Step::OnCurrent(request) => self.on_current(request, outcome, facts),
-            Step::Create { name, directory } => self.create(name, *directory, outcome, handle),
-            Step::Remove(name) => {
+            CompoundStep::Access => self.access = Some((Action::Other("ACCESS"), outcome)),
+            CompoundStep::Open(open) => self.open(open, outcome, facts, handle),
+            &CompoundStep::OnCurrent(request) => self.on_current(request, outcome, facts),
+            CompoundStep::Create { name, directory } => self.create(name, *directory, outcome, handle),
+            CompoundStep::Remove(name) => {
                 let file = self.known(name);
                 if matches!(outcome, Outcome::Done | Outcome::NotFound)
                     && let Some(entry) = self.entry(name)
@@ -136,21 +142,21 @@ impl<'w, 'r> Walk<'w, 'r> {
                 }
                 self.add(Action::Remove { file }, outcome);
             }
-            Step::Rename { from, to } => self.rename(from, to, outcome),
-            Step::Link(name) => {
+            CompoundStep::Rename { from, to } => self.rename(from, to, outcome),
+            CompoundStep::Link(name) => {
                 if done && let (Some(file), Some(entry)) = (self.saved, self.entry(name)) {
                     entry.means(file, self.recorder);
                 }
                 self.add(Action::Other("LINK"), outcome);
             }
-            Step::Connect => self.add(Action::Connect, outcome),
-            Step::Other(name) => {
+            CompoundStep::Connect => self.add(Action::Connect, outcome),
+            CompoundStep::Other(name) => {
                 if matches!(*name, "ALLOCATE" | "DEALLOCATE" | "CLONE" | "COPY" | "WRITE_SAME") {
                     self.change(outcome);
                 }
                 self.add(Action::Other(name), outcome);
             }
-            Step::Ignored => {}
+            CompoundStep::Ignored => {}
         }
     }
 
