@@ -2,7 +2,7 @@
 //!
 //! ```no_run
 //! # async fn example(target: &dyn sharebench_target::Target) {
-//! use sharebench_target::conformance::Suite;
+//! use sharebench_doubles::conformance::Suite;
 //! let summary = Suite::default().run(target).await.unwrap_or_else(|failures| panic!("{failures}"));
 //! assert!(summary.notes.is_empty(), "{:?}", summary.notes);
 //! # }
