@@ -15,7 +15,7 @@ use crate::error_code::ErrorCode;
 /// Invariant: from the start of an operation to its completion the system owns the structure of its slot, and nothing
 /// here reads or writes it. They are reached through raw pointers only.
 #[derive(Debug)]
-pub(crate) struct Operations {
+pub(crate) struct OverlappedSlots {
     base: *mut OVERLAPPED,
     count: usize,
 }
@@ -31,7 +31,7 @@ pub(crate) enum Started {
     Failed(ErrorCode),
 }
 
-impl Operations {
+impl OverlappedSlots {
     pub fn new(count: usize) -> Self {
         let structures: Box<[OVERLAPPED]> = vec![OVERLAPPED::default(); count].into();
         Self { base: Box::into_raw(structures).cast(), count }
@@ -125,7 +125,7 @@ impl Operations {
     }
 }
 
-impl Drop for Operations {
+impl Drop for OverlappedSlots {
     fn drop(&mut self) {
         let structures = std::ptr::slice_from_raw_parts_mut(self.base, self.count);
         // SAFETY: the box made in `new`, dropped once; no operation is in flight (see the session's `Drop`).

@@ -30,7 +30,7 @@ use windows_sys::Win32::System::Threading::INFINITE;
 
 use super::completion_port::CompletionPort;
 use super::names::{self, OpenListing};
-use super::overlapped::{Operations, Started};
+use super::overlapped::{OverlappedSlots, Started};
 use super::policy::Policies;
 use super::relative_path::below;
 use super::volume::{space, wide};
@@ -81,7 +81,7 @@ pub(crate) struct OverlappedSession {
     facts: TargetFacts,
     policies: Policies,
     port: CompletionPort,
-    operations: ManuallyDrop<Operations>,
+    operations: ManuallyDrop<OverlappedSlots>,
     buffers: ManuallyDrop<Buffers>,
     flights: Vec<Option<Flight>>,
     flying: usize,
@@ -107,7 +107,7 @@ impl OverlappedSession {
             facts,
             policies,
             port: CompletionPort::new()?,
-            operations: ManuallyDrop::new(Operations::new(slots)),
+            operations: ManuallyDrop::new(OverlappedSlots::new(slots)),
             buffers: ManuallyDrop::new(buffers),
             flights: vec![None; slots],
             flying: 0,
