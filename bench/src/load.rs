@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use sharebench_model::{Measure, RunEvent};
 use sharebench_target::{
-    Capabilities, Connecting, NullTarget, PolicyRefusal, PolicyTerms, SessionSpec,
-    Target,
+    Capabilities, Connecting, NullTarget, PolicyRefusal, PolicyTerms, SessionSpec, Target,
 };
 
 use crate::Failure;

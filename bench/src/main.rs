@@ -132,6 +132,10 @@ impl Options {
                 other => return Err(format!("unknown argument '{other}'\n{USAGE}").into()),
             }
         }
+        let other = options.parts.iter().find(|part| !old::PARTS.contains(&part.as_str()));
+        if let (Some(_), Some(part)) = (&options.old, other) {
+            return Err(format!("--old has no part {part}, only {}", old::PARTS.join(", ")).into());
+        }
         if options.rounds == 0 || options.time.is_zero() {
             return Err("--rounds and --seconds must be above 0".into());
         }

@@ -12,6 +12,8 @@ use crate::shape::Shape;
 use crate::table::{Bar, Opponent, Run, Table};
 use crate::{Failure, client, ours};
 
+/// The parts that both builds can measure.
+pub const PARTS: [&str; 5] = ["nfs", "smb", "smb-server", "ncp", "recording"];
 /// No change of structure may cost more.
 const CPU: Bar = Bar::AtMost(1.03);
 /// Bytes of a record of NCP: the largest of one request.
@@ -53,7 +55,7 @@ pub fn measure(
         }
     }
     for (part, name, protocol, options) in CLIENTS {
-        // The server of NFS has no part of its own.
+        // Only the server of SMB is a part of its own.
         if wants(if part == "smb" { "smb-server" } else { part }) {
             Table::head(&format!(
                 "Server of {name}, the client of this build (CPU of the server, logins included)"

@@ -102,7 +102,12 @@ pub fn measure(table: &mut Table, program: &Path, scratch: &Path) -> Result<(), 
         let mount4 = format!("mount -t nfs -o vers=4.2,port={nfs} {machine}:/share");
         let mounted = [("cifs mount of smbd", smbd.url("", ""), smbd.port(), cifs)];
         let mounted = mounted.into_iter().chain([("nfs 4.2 mount of embedded", embedded4, nfs, mount4)]);
-        places.extend(mounted.map(|(name, url, port, mount)| MeasuredServer { name, url, port, mount: Some(mount) }));
+        places.extend(mounted.map(|(name, url, port, mount)| MeasuredServer {
+            name,
+            url,
+            port,
+            mount: Some(mount),
+        }));
     } else {
         println!("Not measured: mounts, because the kernel guest cannot run.");
     }

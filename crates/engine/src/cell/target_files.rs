@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sharebench_cluster::Ranks;
 use sharebench_model::{
     CachePolicy, DataOp, Fact, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Space, StepError,
     TargetFacts,
@@ -111,11 +112,11 @@ impl TargetFiles {
         Ok(files)
     }
 
-    /// Takes over a fresh session, to work in a directory that another process made and will remove; `ids` are
-    /// where this process's numbers of files begin.
-    pub fn join(session: Box<dyn Session>, directory: String, units: Units, ids: u32) -> Self {
+    /// Takes over a fresh session, to work in a directory that another process made and will remove.
+    pub fn join(session: Box<dyn Session>, directory: String, units: Units, ranks: &Ranks) -> Self {
         let facts = session.facts();
-        let next_id = ids.max(1);
+        // File ids are part of the stamps. Each rank has a range of its own, so that no two ranks stamp different files alike.
+        let next_id = ((ranks.rank() & 0x7FF) << 20) + 1;
         let files = BTreeMap::new();
         let aftermath = Tally::default();
         Self { session, directory, facts, files, paged: false, units, next_id, aftermath }

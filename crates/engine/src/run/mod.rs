@@ -53,7 +53,7 @@ use crate::run::cell_limits::Limits;
 use crate::run::first_connection::connect_first;
 use crate::run::rounds::RunResources;
 use crate::run::start_error::StartError;
-use crate::run::target_state::{TargetState, first_file_of, release_all};
+use crate::run::target_state::{TargetState, release_all};
 use crate::time::clock::{Clock, ClockError};
 use crate::time::deadline::Deadline;
 use crate::time::stop::StopSignal;
@@ -248,7 +248,7 @@ impl Run<'_> {
             let session = connected.ok_or(StartError::Stopped)??;
             let directory = directory_on(self.directory, index);
             let mut files = match follows {
-                Some(ranks) => TargetFiles::join(session, directory, self.units(), first_file_of(ranks)),
+                Some(ranks) => TargetFiles::join(session, directory, self.units(), ranks),
                 None => self.make_directory(index, session, directory, context).await?,
             };
             files.paged = target.capabilities().blocking;

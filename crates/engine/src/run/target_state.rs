@@ -5,7 +5,6 @@ use crate::data::context::PassContext;
 use crate::load::data_set::SharedSet;
 use crate::load::user::user_files::UserFileStore;
 use crate::metadata::step::DirectorySets;
-use sharebench_cluster::Ranks;
 use sharebench_model::StepError;
 
 /// The state of one target during a run: the open session with the files of cells, the shared data set of loads,
@@ -27,12 +26,6 @@ impl TargetState {
             directories: DirectorySets::default(),
         }
     }
-}
-
-/// The first id of the files of a rank. File ids are part of the stamps: each rank has a range of its own, so that no two ranks stamp
-/// different files alike.
-pub(crate) fn first_file_of(ranks: &Ranks) -> u32 {
-    ((ranks.rank() & 0x7FF) << 20) + 1
 }
 
 /// Closes all files and sessions on all targets, so that the pre-step command finds none open.

@@ -38,7 +38,7 @@ struct Finished<'a> {
 }
 
 /// A step in progress.
-type Listing<'s, 'a> = LocalBoxFuture<'s, Result<Finished<'a>, OpError>>;
+type Unfinished<'s, 'a> = LocalBoxFuture<'s, Result<Finished<'a>, OpError>>;
 
 /// A survey in progress.
 ///
@@ -125,7 +125,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn connect(&self) -> Listing<'_, 'a> {
+    fn connect(&self) -> Unfinished<'_, 'a> {
         Box::pin(async {
             let walker = match self.target.connect(self.spec).await {
                 Ok(session) => Some(Walker { session, context: (self.context)() }),
@@ -138,7 +138,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    fn list_next(&self, mut walker: Walker<'a>, directory: PendingDirectory) -> Listing<'_, 'a> {
+    fn list_next(&self, mut walker: Walker<'a>, directory: PendingDirectory) -> Unfinished<'_, 'a> {
         Box::pin(async move {
             match self.list(&mut walker, &directory).await {
                 Ok(()) => {}
