@@ -21,15 +21,15 @@ const NCP_RECORD: u32 = 61_440;
 /// Operations of the engine on the null target.
 const RECORDED: &str = "20000000";
 
-/// Clients by part: what the table calls them, the protocol of the embedded server, and options of the URL.
+/// Clients by part: what the table calls them, the protocol of the embedded server, and the options of the URL.
 const CLIENTS: [(&str, &str, &str, &str); 7] = [
-    ("nfs", "NFSv3", "nfs", "&vers=3"),
-    ("nfs", "NFSv4.1", "nfs", "&vers=4.1"),
+    ("nfs", "NFSv3", "nfs", ""),
+    ("nfs", "NFSv4.1", "nfs", "?vers=4.1"),
     ("smb", "SMB 3.1.1, unsigned", "smb", "?sign=off"),
     ("smb", "SMB 3.1.1, signed", "smb", "?sign=required"),
     ("smb", "SMB 3.1.1, encrypted", "smb", "?encrypt=required"),
     ("ncp", "NCP on TCP", "ncp", ""),
-    ("ncp", "NCP on UDP with packet burst", "ncp", "?transport=udp"),
+    ("ncp", "NCP on UDP with packet burst", "ncp", "?transport=udp&burst=on"),
 ];
 
 /// Measures one contender, whose program is given.
@@ -47,7 +47,7 @@ pub fn measure(
         if wants(part) {
             let served = Served::start(protocol)?;
             ours::create_data(&served.url())?;
-            let url = format!("{}{options}", served.url());
+            let url = url(&served, options);
             Table::head(&format!("Client of {name} at the embedded server (CPU of the client)"));
             for shape in shapes(protocol, time) {
                 contest(table, &shape.name(), old, &|program| client::by(program, "ours", &[&url], &shape))?;
@@ -64,7 +64,7 @@ pub fn measure(
                 contest(table, &shape.name(), old, &|program| {
                     let served = Served::start_by(program, protocol)?;
                     ours::create_data(&served.url())?;
-                    let url = format!("{}{options}", served.url());
+                    let url = url(&served, options);
                     of_server(served.pid(), || client::own("ours", &[&url], &shape))
                 })?;
             }
@@ -79,6 +79,13 @@ pub fn measure(
         }
     }
     Ok(())
+}
+
+/// The URL with these options only, if there are any: the port of MOUNT belongs to version 3.
+fn url(served: &Served, options: &str) -> String {
+    let url = served.url();
+    let place = if options.is_empty() { &url } else { url.split('?').next().unwrap_or(&url) };
+    format!("{place}{options}")
 }
 
 fn shapes(protocol: &str, time: Duration) -> [Shape; 4] {

@@ -50,7 +50,8 @@ pub fn logins(url: &str, shape: &Shape) -> Result<Sample, Failure> {
 
 /// Creates the file `data` of a target.
 pub fn create_data(url: &str) -> Result<(), Failure> {
-    const RECORD: u32 = 1 << 20;
+    // One request of every protocol carries it.
+    const RECORD: u32 = 32 << 10;
     let target = target(url)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
