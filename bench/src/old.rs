@@ -46,8 +46,7 @@ pub fn measure(
     for (part, name, protocol, options) in CLIENTS {
         if wants(part) {
             let served = Served::start(protocol)?;
-            ours::create_data(&served.url())?;
-            let url = url(&served, options);
+            let url = prepare(&served, options)?;
             Table::head(&format!("Client of {name} at the embedded server (CPU of the client)"));
             for shape in shapes(protocol, time) {
                 contest(table, &shape.name(), old, &|program| client::by(program, "ours", &[&url], &shape))?;
@@ -63,8 +62,7 @@ pub fn measure(
             for shape in shapes(protocol, time).map(Shape::without_warm_up) {
                 contest(table, &shape.name(), old, &|program| {
                     let served = Served::start_by(program, protocol)?;
-                    ours::create_data(&served.url())?;
-                    let url = url(&served, options);
+                    let url = prepare(&served, options)?;
                     of_server(served.pid(), || client::own("ours", &[&url], &shape))
                 })?;
             }
@@ -81,11 +79,12 @@ pub fn measure(
     Ok(())
 }
 
-/// The URL with these options only, if there are any: the port of MOUNT belongs to version 3.
-fn url(served: &Served, options: &str) -> String {
+/// Creates the file on a server, and returns the URL with these options only, if any: the port of MOUNT belongs to version 3.
+fn prepare(served: &Served, options: &str) -> Result<String, Failure> {
     let url = served.url();
-    let place = if options.is_empty() { &url } else { url.split('?').next().unwrap_or(&url) };
-    format!("{place}{options}")
+    ours::create_data(&url)?;
+    let address = url.split('?').next().filter(|_| !options.is_empty());
+    Ok(format!("{}{options}", address.unwrap_or(&url)))
 }
 
 fn shapes(protocol: &str, time: Duration) -> [Shape; 4] {

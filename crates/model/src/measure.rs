@@ -260,11 +260,6 @@ impl Measure {
         Some((*self.wire)?.payload() as f64 / application as f64)
     }
 
-    /// Client CPU nanoseconds per operation.
-    pub fn cpu_per_operation_ns(&self) -> Option<f64> {
-        (self.operations > 0).then(|| self.client_cpu.total_ns() as f64 / self.operations as f64)
-    }
-
     /// Operations that were attempted. Those of a load are counted where they succeed, those of other steps in any case.
     pub fn attempted(&self) -> u64 {
         let failed = self.error_count();

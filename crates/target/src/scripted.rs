@@ -1,6 +1,5 @@
 //! A target that replies according to a script, for tests of the layers above the session.
 
-use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use sharebench_model::{
 use crate::altered::Alteration;
 use crate::null::NullTarget;
 use crate::session::{
-    Capabilities, ConnectError, Connecting, LocalBoxFuture, Session, SessionSpec, Target, whole_transfer,
+    Capabilities, Connecting, LocalBoxFuture, Session, SessionSpec, Target, whole_transfer,
 };
 
 /// One line of a script: how the next data operation is answered, and how long after its submission.
@@ -76,41 +75,16 @@ impl From<Act> for ScriptedReply {
 
 /// Every session starts the script anew; when it is used up, the last line repeats (or [`ScriptedReply::all`]).
 ///
-/// Operations on names follow their own script and succeed beyond its end: `Open` returns a new file of the
-/// size given, everything else [`MetaYield::Done`] or an empty list.
+/// Operations on names succeed: `Open` returns a new empty file, everything else [`MetaYield::Done`] or an empty list.
 #[derive(Debug, Clone, Default)]
 pub struct ScriptedTarget {
     data: Arc<Vec<ScriptedReply>>,
-    meta: Arc<Vec<Result<MetaYield, OpError>>>,
-    refusals: Option<ConnectError>,
-    file_size: u64,
 }
 
 impl ScriptedTarget {
     /// Answers data operations by these lines, in the order of submission.
     pub fn new(data: impl Into<Vec<ScriptedReply>>) -> Self {
-        Self { data: Arc::new(data.into()), ..Self::default() }
-    }
-
-    /// Answers operations on names by these lines first.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Vec<Result<MetaYield, OpError>>>) -> Self {
-        self.meta = Arc::new(meta.into());
-        self
-    }
-
-    /// Size every opened file shows, bytes.
-    #[must_use]
-    pub fn with_file_size(mut self, bytes: u64) -> Self {
-        self.file_size = bytes;
-        self
-    }
-
-    /// Refuses every connection.
-    #[must_use]
-    pub fn refusing(mut self, error: ConnectError) -> Self {
-        self.refusals = Some(error);
-        self
+        Self { data: Arc::new(data.into()) }
     }
 }
 
@@ -137,13 +111,9 @@ impl Target for ScriptedTarget {
 
     fn connect<'a>(&'a self, spec: &'a SessionSpec) -> Connecting<'a> {
         Box::pin(async move {
-            if let Some(error) = &self.refusals {
-                return Err(error.clone());
-            }
             let session = ScriptedSession {
                 script: self.clone(),
                 lines: 0,
-                meta: self.meta.iter().cloned().collect(),
                 flying: Vec::new(),
                 opened: 0,
                 requests: 0,
@@ -156,7 +126,6 @@ impl Target for ScriptedTarget {
 struct ScriptedSession {
     script: ScriptedTarget,
     lines: usize,
-    meta: VecDeque<Result<MetaYield, OpError>>,
     /// A timer only where the line has a delay, so that undelayed scripts need no runtime.
     flying: Vec<(Option<Pin<Box<tokio::time::Sleep>>>, Reply)>,
     opened: u32,
@@ -203,20 +172,18 @@ impl Alteration for ScriptedSession {
 
     fn call<'s>(&'s mut self, _: &'s mut dyn Session, op: SessionOp) -> LocalBoxFuture<'s, MetaReply> {
         self.requests += 1;
-        let result = self.meta.pop_front().unwrap_or_else(|| {
-            Ok(match op {
-                SessionOp::Basic(MetaOp::Open { .. }) => {
-                    self.opened += 1;
-                    MetaYield::Opened { file: FileRef(self.opened), size: self.script.file_size }
-                }
-                SessionOp::Basic(MetaOp::List { .. }) => MetaYield::Entries(Vec::new()),
-                SessionOp::Basic(MetaOp::ListPage { .. }) => {
-                    MetaYield::Page(ListedPage { end: true, ..ListedPage::default() })
-                }
-                _ => MetaYield::Done,
-            })
-        });
-        Box::pin(async move { MetaReply { result, requests: 1 } })
+        let found = match op {
+            SessionOp::Basic(MetaOp::Open { .. }) => {
+                self.opened += 1;
+                MetaYield::Opened { file: FileRef(self.opened), size: 0 }
+            }
+            SessionOp::Basic(MetaOp::List { .. }) => MetaYield::Entries(Vec::new()),
+            SessionOp::Basic(MetaOp::ListPage { .. }) => {
+                MetaYield::Page(ListedPage { end: true, ..ListedPage::default() })
+            }
+            _ => MetaYield::Done,
+        };
+        Box::pin(async move { MetaReply { result: Ok(found), requests: 1 } })
     }
 
     fn wire(&self, _: WireCount) -> WireCount {
