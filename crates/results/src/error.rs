@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
 use crate::stored::RunId;
 
@@ -71,6 +71,12 @@ pub enum Problem {
     /// File, directory or file system does not allow writing.
     #[error("the file or its directory is read-only")]
     ReadOnly,
+    /// A process died while it wrote, and this user may not undo its unfinished change.
+    #[error(
+        "a process died while it wrote, and this user may not write to the file; \
+         any command of a user who may undoes the unfinished change"
+    )]
+    Unfinished,
     /// Another process held the file too long.
     #[error("another process is using the file")]
     Busy,
@@ -143,6 +149,9 @@ pub enum WriteError {
 
 impl From<rusqlite::Error> for Problem {
     fn from(error: rusqlite::Error) -> Self {
+        if error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_READONLY_ROLLBACK) {
+            return Self::Unfinished;
+        }
         match error.sqlite_error_code() {
             Some(ErrorCode::CannotOpen) => Self::CannotOpen,
             Some(ErrorCode::NotADatabase) => Self::NotADatabase,

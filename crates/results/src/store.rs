@@ -48,40 +48,43 @@ impl Store {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         create_private(path);
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        Self::connect(path, flags).map_err(|problem| match problem.opening(path) {
+        Self::writer(path).map_err(|problem| match problem.opening(path) {
             StoreError { problem: Problem::NoFile, .. } => Problem::CannotCreate.at(path, "open"),
             error => error,
         })
     }
 
-    /// Opens an existing file without ever changing it.
+    /// Opens an existing file to read it.
+    ///
+    /// If a process died while it recorded a step, its journal is rolled back first, as SQLite requires; nothing else
+    /// changes the file.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
-        Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|problem| problem.opening(path))
+        let open = || {
+            let connection = reader(path)?;
+            match schema::check(&connection)? {
+                Tables::Missing => Err(Problem::NoRuns),
+                Tables::Current => Ok(Self { connection, path: path.to_owned() }),
+            }
+        };
+        open().map_err(|problem| problem.opening(path))
     }
 
-    fn connect(path: &Path, flags: OpenFlags) -> Result<Self, Problem> {
-        let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        connection.busy_timeout(BUSY_TIMEOUT)?;
+    fn writer(path: &Path) -> Result<Self, Problem> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let mut connection = connect(path, flags)?;
         // SQLite does not enforce foreign keys unless each connection requests it.
         connection.pragma_update(None, "foreign_keys", true)?;
-        if flags.contains(OpenFlags::SQLITE_OPEN_READ_ONLY) {
-            if schema::check(&connection)? == Tables::Missing {
-                return Err(Problem::NoRuns);
-            }
-        } else {
-            // Before anything is written: a file of another program must stay as it is.
-            let _ = schema::check(&connection)?;
-            // SQLite falls back to reading when it may not write: report that now, not after the first step.
-            if connection.is_readonly("main")? {
-                return Err(Problem::ReadOnly);
-            }
-            // One file and no companions between commits; EXTRA also makes the end of a commit durable.
-            connection.pragma_update(None, "journal_mode", "DELETE")?;
-            connection.pragma_update(None, "synchronous", "EXTRA")?;
-            schema::create(&mut connection)?;
+        // Before anything is written: a file of another program must stay as it is.
+        let _ = schema::check(&connection)?;
+        // SQLite falls back to reading when it may not write: report that now, not after the first step.
+        if connection.is_readonly("main")? {
+            return Err(Problem::ReadOnly);
         }
+        // One file and no companions between commits; EXTRA also makes the end of a commit durable.
+        connection.pragma_update(None, "journal_mode", "DELETE")?;
+        connection.pragma_update(None, "synchronous", "EXTRA")?;
+        schema::create(&mut connection)?;
         Ok(Self { connection, path: path.to_owned() })
     }
 
@@ -278,10 +281,7 @@ impl Store {
             || format!("load run {run}"),
             |connection| {
                 let mut loaded = load_header(connection, run)?;
-                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-                let again = Connection::open_with_flags(&self.path, flags)?;
-                again.busy_timeout(BUSY_TIMEOUT)?;
-                let histograms = Arc::new(StoredHistograms::new(again, self.path.clone()));
+                let histograms = Arc::new(StoredHistograms::new(reader(&self.path)?, self.path.clone()));
                 let places: Option<Vec<usize>> = targets.map(|names| {
                     let targets = loaded.header.targets.iter().enumerate();
                     targets
@@ -363,6 +363,22 @@ impl Steps for RunStream<'_> {
 /// Ends a run.
 const ENDED: &str = "UPDATE run SET outcome = ?2, steps_done = (SELECT count(*) FROM step WHERE run = ?1) \
                      WHERE id = ?1";
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Problem> {
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    Ok(connection)
+}
+
+/// A connection to an existing file whose statements may only read.
+///
+/// It may write to the file if this user may, because the first reader after a process that died in the middle of a change
+/// undoes that change; SQLite's read-only connections fail there.
+fn reader(path: &Path) -> Result<Connection, Problem> {
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.pragma_update(None, "query_only", true)?;
+    Ok(connection)
+}
 
 fn begin(transaction: &Transaction<'_>, header: &RunHeader) -> Result<RunId, Problem> {
     let owner = Owner::this();

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use sample::{Scratch, header, step};
 use sharebench_model::RunEvent;
-use sharebench_results::{Problem, RunSink, RunState, Store};
+use sharebench_results::{Problem, RunId, RunSink, RunState, Steps, Store, StoredRun};
 
 const FILE: &str = "SHAREBENCH_TEST_DB";
 
@@ -55,6 +55,87 @@ fn a_killed_run_keeps_every_recorded_step_and_resumes() {
     assert_eq!(reader.runs().unwrap()[0].state, RunState::Running);
     sink.record(&RunEvent::StepFinished(Box::new(step(200_000)))).unwrap();
     assert_eq!(reader.finished_steps(run).unwrap().len(), stored.steps.len() + 1);
+}
+
+/// Leaves a file as a process does that dies while it changes three steps: pages of the change are in the file, and the
+/// journal that undoes it is next to it.
+fn die_while_changing(source: &Scratch, left: &Scratch) {
+    let connection = rusqlite::Connection::open(&source.0).unwrap();
+    // With a cache of one page, SQLite writes changed pages before the commit.
+    connection.pragma_update(None, "cache_size", 1).unwrap();
+    connection.execute_batch("BEGIN IMMEDIATE; UPDATE step SET position = position + 1000").unwrap();
+    for end in ["", "-journal"] {
+        let of = |scratch: &Scratch| format!("{}{end}", scratch.0.display());
+        std::fs::copy(of(source), of(left)).unwrap();
+    }
+}
+
+fn stored(file: &Scratch, steps: u32) -> RunId {
+    let mut store = Store::open(&file.0).unwrap();
+    let run = store.begin_run(&header()).unwrap();
+    for index in 0..steps {
+        store.record_step(run, &step(index)).unwrap();
+    }
+    run
+}
+
+#[test]
+fn the_first_reader_after_a_death_undoes_the_unfinished_change() {
+    let source = Scratch::new("undone-source");
+    let left = Scratch::new("undone");
+    let run = stored(&source, 40);
+    die_while_changing(&source, &left);
+    let reader = Store::open_read_only(&left.0).unwrap();
+    let expected: Vec<_> = (0..40).map(step).collect();
+    assert_eq!(reader.load(run).unwrap().steps, expected);
+}
+
+#[test]
+fn a_stream_that_was_open_before_a_death_undoes_the_unfinished_change() {
+    let source = Scratch::new("stream-source");
+    let left = Scratch::new("stream");
+    let run = stored(&source, 40);
+    std::fs::copy(&source.0, &left.0).unwrap();
+    let reader = Store::open_read_only(&left.0).unwrap();
+    let stream = reader.stream(run).unwrap();
+    die_while_changing(&source, &left);
+    let mut steps = Vec::new();
+    stream
+        .visit(&mut |step| {
+            steps.push(step.clone());
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(steps, (0..40).map(step).collect::<Vec<_>>());
+}
+
+#[test]
+fn histograms_that_are_read_after_a_death_are_those_before_the_unfinished_change() {
+    let source = Scratch::new("histograms-source");
+    let left = Scratch::new("histograms");
+    let run = stored(&source, 40);
+    std::fs::copy(&source.0, &left.0).unwrap();
+    let (compact, histograms) = Store::open_read_only(&left.0).unwrap().load_compact(run, None).unwrap();
+    die_while_changing(&source, &left);
+    let responses = |run: &StoredRun| -> Vec<u64> {
+        run.steps.iter().map(|step| step.measure.response.quantile(0.5)).collect()
+    };
+    let whole = Store::open_read_only(&source.0).unwrap().load(run).unwrap();
+    assert_eq!(responses(&compact), responses(&whole));
+    assert!(histograms.failure().is_none());
+}
+
+#[test]
+fn an_unfinished_change_that_may_not_be_undone_is_an_error_that_says_so() {
+    let source = Scratch::new("kept-source");
+    let left = Scratch::new("kept");
+    stored(&source, 40);
+    die_while_changing(&source, &left);
+    // As for a user who may not write, also where the tests run as root.
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let reader = rusqlite::Connection::open_with_flags(&left.0, flags).unwrap();
+    let error = reader.query_row("SELECT count(*) FROM step", [], |_| Ok(())).unwrap_err();
+    assert!(matches!(Problem::from(error), Problem::Unfinished));
 }
 
 /// The process that the test below starts under a file size limit.
