@@ -8,8 +8,11 @@ use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, mkdirat, openat};
 
+use sharebench_ncp::client::{self, Access, Client, Login, Modification, TcpTransport, block_on};
+use sharebench_ncp::wire::dos::attribute;
+use sharebench_ncp::wire::name_space::space;
 use sharebench_tests::program::{PATIENCE, poll};
-use sharebench_tests::{Sharebench, Signal, Smbd, SmbdOptions, needs};
+use sharebench_tests::{Served, Sharebench, Signal, Smbd, SmbdOptions, needs};
 
 use crate::plans::{left_in, sweep};
 use crate::stored::Stored;
@@ -126,6 +129,43 @@ fn clean_removes_directories_whose_paths_are_too_long_for_a_call() {
         assert_eq!(cleaned.stdout, "removed .sharebench-00000001-0\n", "{url}");
         assert_eq!(fs::read_dir(served.directory()).unwrap().count(), 0, "{url}");
     }
+}
+
+/// Other servers answer "no rights to delete" (8A) for open files too, as this one does for protected ones.
+#[test]
+fn clean_reports_a_file_that_is_still_open_at_an_ncp_server() {
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let left = served.directory().join(".sharebench-00000001-0");
+    fs::create_dir(&left).unwrap();
+    for name in [".made-by-sharebench", "data"] {
+        fs::write(left.join(name), "").unwrap();
+    }
+    let clean = || sharebench.run(&["clean", &served.ncp_url("")]).unwrap();
+    block_on(async {
+        let addr = format!("127.0.0.1:{}", served.ncp_port).parse().unwrap();
+        let transport = TcpTransport::connect(addr, PATIENCE).unwrap();
+        let mut other = Client::connect(transport, client::Options::default()).await.unwrap();
+        other.login(Login { user: Served::USER, password: Smbd::PASSWORD }).await.unwrap();
+        let names = [&b"SHARE"[..], b".sharebench-00000001-0", b"data"];
+        let path = client::Path::new(space::LONG, names).unwrap();
+        let (file, _) = other.open(&path, Access::Read, false).await.unwrap();
+        let with = |bits| Modification { attributes: Some(bits), ..Modification::default() };
+        other.modify(&path, &with(attribute::DELETE_INHIBIT)).await.unwrap();
+        let kept = clean();
+        assert_eq!(kept.code, Some(3), "{}", kept.text());
+        let open =
+            "not removed .sharebench-00000001-0: delete: busy ('.sharebench-00000001-0/data' is still open";
+        assert!(kept.stdout.starts_with(open), "{}", kept.text());
+        assert!(left.join("data").exists());
+        other.close(file).await.unwrap();
+        let kept = clean();
+        assert!(kept.code == Some(3) && !kept.stdout.contains("open"), "{}", kept.text());
+        other.modify(&path, &with(0)).await.unwrap();
+        other.disconnect().await.unwrap();
+    });
+    assert_eq!(clean().expect_success().stdout, "removed .sharebench-00000001-0\n");
+    assert_eq!(fs::read_dir(served.directory()).unwrap().count(), 0);
 }
 
 #[test]

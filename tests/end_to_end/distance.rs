@@ -1,9 +1,13 @@
 //! Simulated distances: as an axis of a sweep over each protocol, and as a relay for other clients.
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+
 use rustix::process::Signal;
 use serde_json::Value;
-use sharebench_tests::Sharebench;
+use sharebench_tests::need::Need;
 use sharebench_tests::program::PATIENCE;
+use sharebench_tests::{Sharebench, needs};
 
 const SMALL: [&str; 10] = [
     "--tests",
@@ -66,6 +70,39 @@ fn relay_serves_any_client_until_a_signal() {
     let printed = relay.output();
     assert!(printed.contains("\nrelayed ") && printed.contains(" connections: "), "{printed}");
     assert!(!printed.contains("not accepted"), "{printed}");
+}
+
+#[test]
+fn a_relay_with_few_file_descriptors_says_so_and_serves_further_clients_later() {
+    const CLIENTS: usize = 64;
+    needs!([Need::Program("prlimit")]);
+    let sharebench = Sharebench::new().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = listener.local_addr().unwrap().to_string();
+    let mut relay =
+        sharebench.start_by(&["prlimit", "--nofile=64"], &["relay", "0", &target], &[], "relay.log").unwrap();
+    relay.wait_for_output("allow 24 connections at a time, not 4096", PATIENCE).unwrap();
+    let printed = relay.output();
+    let (address, _) = printed.split_once(" -> ").unwrap();
+    let connect = |_| {
+        let client = TcpStream::connect(address).unwrap();
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        client
+    };
+    let clients: Vec<TcpStream> = (0..CLIENTS).map(connect).collect();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            std::thread::spawn(move || std::io::copy(&mut stream.try_clone().unwrap(), &mut stream));
+        }
+    });
+    for mut client in clients {
+        client.write_all(b"a").unwrap();
+        client.read_exact(&mut [0]).unwrap();
+    }
+    relay.signal(Signal::INT);
+    assert!(relay.wait(PATIENCE).unwrap().success(), "{}", relay.output());
+    assert!(relay.output().contains("\nrelayed 64 connections: 64 B"), "{}", relay.output());
 }
 
 #[test]

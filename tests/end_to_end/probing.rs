@@ -8,6 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
 use serde_json::Value;
+use sharebench_tests::need::Need;
 use sharebench_tests::{Ganesha, GaneshaOptions, Served, Sharebench, Signing, Smbd, SmbdOptions, needs};
 
 const SCHEMA: &str = include_str!("../../docs/schemas/probe-1.json");
@@ -120,6 +121,22 @@ fn a_share_that_cannot_be_written_to_is_not_usable() {
         let report = probe(&sharebench, &url, TARGET);
         assert_eq!(report.row("security", "access to the directory").0, "read only", "{version}");
         assert!(report.incompatibilities().contains("share: read only"), "{}", report.incompatibilities());
+    }
+}
+
+#[test]
+fn a_directory_that_is_mounted_read_only_is_not_usable() {
+    needs!([Need::Root, Need::Program("mount"), Need::Program("unshare")]);
+    let sharebench = Sharebench::new().unwrap();
+    std::fs::create_dir(sharebench.home().join("mounted")).unwrap();
+    for (options, code, words) in
+        [("rw", USABLE, "usable: yes"), ("ro", TARGET, "the file system is mounted read-only")]
+    {
+        let script =
+            format!("mount -t tmpfs -o {options} tmpfs mounted && exec \"$0\" probe ./mounted {TIMEOUT}");
+        let ended = sharebench.run_by(&["unshare", "--mount", "sh", "-c", &script]).unwrap();
+        assert_eq!(ended.code, Some(code), "{options}: {}", ended.text());
+        assert!(ended.stdout.contains(words), "{options}: {}", ended.stdout);
     }
 }
 

@@ -67,7 +67,8 @@ fn killed_client_fails_the_run_and_finished_steps_are_kept() {
         assert_eq!(lab.kill(3, "sharebench").unwrap(), 1);
         let ended = program.wait(PATIENCE).unwrap();
         println!("{}", program.output());
-        assert!(!ended.success());
+        // The code is that of mpirun (docs/scale.md): 128 and SIGKILL.
+        assert_eq!(ended.code(), Some(137));
         assert_eq!(stored(), 1, "the finished step is kept");
         let json = sharebench.run(&["export", "1", "--format", "json"]).unwrap().expect_success().stdout;
         let run: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -77,6 +78,10 @@ fn killed_client_fails_the_run_and_finished_steps_are_kept() {
         assert!(program.output().contains("remove it by: sharebench clean"), "{}", program.output());
         let cleaned = sharebench.run(&["clean", &served.smb_url("")]).unwrap().expect_success();
         assert!(cleaned.stdout.contains("removed .sharebench-"), "{}", cleaned.text());
+        let resumed = mpirun(lab, &sharebench, &["run", "--resume", "1"]);
+        assert_eq!(resumed.code, Some(2), "{}", resumed.text());
+        let message = "the run has ended and is immutable";
+        assert_eq!(resumed.text().matches(message).count(), 1, "once: {}", resumed.text());
     });
 }
 

@@ -119,6 +119,8 @@ const EVERY: &[Row] = &[
     ("WRITE: 4 GiB written", Mode::new, "i/o", |at| {
         answer_to(at, Operation::Write, |_| words(&[u32::MAX, 2, 0, 0]))
     }),
+    ("each reply twice", Mode::new, "", |at| Answer::Twice(at.reply)),
+    ("calls with a handle answered with the reply to the call before", Mode::new, "protocol", replay),
 ];
 
 /// Of minor version 0 only.
@@ -229,6 +231,16 @@ fn compound(at: Exchange<'_>, results: impl FnOnce(&[u8]) -> Vec<u8>) -> Answer 
         return forward(at);
     }
     replaced(&at.reply, &results(at.reply.get(RESULT..).unwrap_or_default()))
+}
+
+/// Answers a call with a handle by the reply to the one before it. The calls that establish the client get their own replies,
+/// because it would otherwise reject the first replay without having used one.
+fn replay(at: Exchange<'_>) -> Answer {
+    if !is_compound(&at) || result_at(&at.reply, Operation::PutFh).is_none() {
+        return forward(at);
+    }
+    let earlier = std::mem::replace(at.memory, at.reply[RESULT..].to_vec());
+    if earlier.is_empty() { Answer::Send(at.reply) } else { replaced(&at.reply, &earlier) }
 }
 
 /// Answers every COMPOUND with a failure of its first operation.

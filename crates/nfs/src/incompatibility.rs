@@ -32,7 +32,7 @@ pub enum Incompatibility {
     #[error("the server speaks {0}, not NFS")]
     OtherProtocol(PeerProtocol),
     /// The export accepts the credentials of this client, but not without TLS, or a certificate of the client.
-    #[error("{export} accepts these credentials over TLS only; set xprtsec={xprtsec}")]
+    #[error("{export} does not accept these credentials over this connection; set xprtsec={xprtsec}")]
     NeedsTls {
         /// The export.
         export: String,
@@ -106,7 +106,7 @@ mod tests {
         );
         assert!(flavors(&[0]).starts_with("no common security flavor: /srv accepts sec=none"));
         let tls = Incompatibility::NeedsTls { export: "/srv".into(), xprtsec: "tls" };
-        assert!(tls.to_string().ends_with("over TLS only; set xprtsec=tls"));
+        assert!(tls.to_string().ends_with("over this connection; set xprtsec=tls"));
         assert_eq!(Incompatibility::of_peer(PeerProtocol::OncRpc), None);
         let smb = Incompatibility::of_peer(PeerProtocol::Smb).unwrap();
         assert_eq!(smb.to_string(), "the server speaks SMB, not NFS");

@@ -166,6 +166,34 @@ fn a_receiver_that_does_not_read_holds_the_sender_back_and_loses_nothing() {
 }
 
 #[test]
+fn a_client_beyond_the_limit_waits_until_another_connection_ends() {
+    const LIMIT: usize = 3;
+    let (listener, address) = listener();
+    let server = echo(listener, LIMIT + 1);
+    let listen = (Ipv4Addr::LOCALHOST, 0).into();
+    let relay = Relay::start_limited(listen, address, Distance::default(), Greeting::None, LIMIT).unwrap();
+    let mut clients: Vec<_> = (0..=LIMIT).map(|_| connect(relay.address())).collect();
+    let mut last = clients.pop().unwrap();
+    last.write_all(b"x").unwrap();
+    last.set_nonblocking(true).unwrap();
+    // A relay that accepted the last client would have done so before it passed on what the others send after it.
+    for _ in 0..20 {
+        for client in &mut clients {
+            client.write_all(b"a").unwrap();
+            client.read_exact(&mut [0; 1]).unwrap();
+        }
+        assert_eq!(last.read(&mut [0; 1]).unwrap_err().kind(), ErrorKind::WouldBlock);
+        assert_eq!(relay.counters().connections, LIMIT as u64);
+    }
+    last.set_nonblocking(false).unwrap();
+    drop(clients.pop());
+    last.read_exact(&mut [0; 1]).unwrap();
+    assert_eq!(relay.counters().connections, LIMIT as u64 + 1);
+    drop((clients, last));
+    server.join().unwrap();
+}
+
+#[test]
 fn a_reset_reaches_the_other_side_after_the_bytes_before_it() {
     let (listener, address) = listener();
     let relay = relay(address, "5ms");

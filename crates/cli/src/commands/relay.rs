@@ -43,7 +43,8 @@ pub fn run(args: &RelayArgs) -> Result<ExitCode, Failure> {
     let target = resolve(&args.target)?;
     let interrupts = Interrupts::catch()?;
     let _serving = interrupts.serving();
-    let relay = Relay::start(args.listen, target, distance, Greeting::None)
+    let limit = Relay::allowed_connections();
+    let relay = Relay::start_limited(args.listen, target, distance, Greeting::None, limit)
         .map_err(|error| Failure::usage(format!("{}: {error}", args.listen)))?;
     print_out(&format!(
         "{} -> {} ({target}): {}\nrelaying; press Ctrl-C to end\n",
@@ -51,6 +52,14 @@ pub fn run(args: &RelayArgs) -> Result<ExitCode, Failure> {
         args.target,
         distance.fact()
     ))?;
+    if limit < Relay::MAX_CONNECTIONS {
+        message(format_args!(
+            "the file descriptors of this process allow {} at a time, not {}: further clients wait; raise the hard limit \
+             (ulimit -Hn) for more",
+            counted(limit as u64, "connection"),
+            Relay::MAX_CONNECTIONS
+        ));
+    }
     if !relay.address().ip().is_loopback() {
         message(format_args!("{}: everybody who reaches this address reaches {target}", relay.address()));
     }

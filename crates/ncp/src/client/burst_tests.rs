@@ -1,13 +1,21 @@
-//! Packet burst over a link that loses, repeats, delays and reorders packets, and over a slow link.
+//! Packet burst over a link that loses, repeats, delays and reorders packets, over a slow link, and at a server with other
+//! limits.
 
+use std::net::{SocketAddr, UdpSocket};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use sharebench_model::{DataOp, Fact, MetaOp, MetaYield, OpenHow, Slot, Stability};
+use sharebench_target::{Secret, SessionSpec, Target as _, TargetUrl, call, reply_for};
+
 use super::simulated_link::{HEADERS, Link, LinkFaults, options};
-use super::tests::{LOGIN, files_are_written_and_read, path, pattern};
+use super::tests::{LOGIN, Still, files_are_written_and_read, path, pattern, server_options, volumes};
 use super::*;
 use crate::security::level::Level;
-use crate::wire::Completion;
-use crate::wire::TransportKind;
+use crate::server::{Datagrams, Peer, Server};
+use crate::target::NcpTarget;
+use crate::wire::burst::{BurstPacket, flag};
+use crate::wire::{Completion, TransportKind};
 
 fn bursting(link: Link, burst: BurstOptions) -> Client<Link> {
     bursting_after(link, burst, Duration::from_millis(50))
@@ -267,5 +275,77 @@ fn window_and_gap_adapt_separately_and_survive_random_loss() {
             assert_eq!(used.window.lowest < 61_440, window, "{used:?}");
             assert_eq!(used.gap.highest > Duration::ZERO, gap, "{used:?}");
         }
+    }
+}
+
+/// A server that accepts to send and to receive bursts of these lengths. It ends with its client, and returns the longest
+/// burst that it sent and the longest that it received.
+fn server_with_limits(limits: [u32; 2]) -> (SocketAddr, JoinHandle<[u32; 2]>) {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let address = socket.local_addr().unwrap();
+    let burst_len = |packet: &[u8]| match BurstPacket::decode(packet) {
+        Ok(BurstPacket { fields, .. }) if fields.flags & flag::SYSTEM == 0 => fields.total,
+        _ => 0,
+    };
+    let serving = thread::spawn(move || {
+        let server = Server::new(server_options(Level::IfRequested), volumes(), Still);
+        let mut longest = [0; 2];
+        let mut buffer = [0; 9000];
+        loop {
+            let (len, client) = socket.recv_from(&mut buffer).unwrap();
+            let packet = &buffer[..len];
+            longest[1] = longest[1].max(burst_len(packet));
+            let mut answers = Datagrams::new();
+            server.receive_datagram(Peer::Ip(client), TransportKind::Udp, packet, &mut answers);
+            for answer in answers.iter() {
+                longest[0] = longest[0].max(burst_len(answer));
+                let mut answer = answer.to_vec();
+                // The limits are the last words of the reply to 0x65 (docs/protocols/ncp.md 4.1).
+                if packet.starts_with(&[0x22, 0x22]) && packet[6] == 0x65 {
+                    let stated = limits.map(u32::to_be_bytes).concat();
+                    let at = answer.len() - stated.len();
+                    answer[at..].copy_from_slice(&stated);
+                }
+                socket.send_to(&answer, client).unwrap();
+            }
+            if server.connections() == 0 {
+                return longest;
+            }
+        }
+    });
+    (address, serving)
+}
+
+#[tokio::test]
+async fn each_direction_keeps_the_burst_limit_that_the_server_accepts_for_it() {
+    const RECORD: u32 = 61_440;
+    for limits in [[16 << 10, 60 << 10], [60 << 10, 16 << 10]] {
+        let (address, serving) = server_with_limits(limits);
+        let url = format!("ncp://bench@{address}/SYS?transport=udp&burst=on&split=on&lip=off&retry=5s");
+        let url = TargetUrl::parse(&url).unwrap();
+        let target = NcpTarget::from_url(url, Secret::new(LOGIN.password)).unwrap();
+        let spec = SessionSpec {
+            slot_bytes: RECORD,
+            connect_timeout: Duration::from_secs(60),
+            ..SessionSpec::default()
+        };
+        let mut session = target.connect(&spec).await.unwrap();
+        // Without the head of the reply to a read, and without the call of a write.
+        let windows = format!("{} for reads, {} for writes", limits[0] - 8, limits[1] - 24);
+        assert_eq!(session.facts()[Fact::BurstWindow], windows);
+        let open = MetaOp::open("A", OpenHow::CreateNew);
+        let MetaYield::Opened { file, .. } = call(&mut *session, open).await.unwrap() else { panic!() };
+        let slot = Slot(0);
+        let data = pattern(RECORD as usize);
+        session.buffer(slot).copy_from_slice(&data);
+        let write = DataOp::Write { file, offset: 0, len: RECORD, stability: Stability::Unstable };
+        assert_eq!(reply_for(&mut *session, slot, write).await.result, Ok(RECORD), "{limits:?}");
+        session.buffer(slot).fill(0);
+        let read = DataOp::Read { file, offset: 0, len: RECORD };
+        assert_eq!(reply_for(&mut *session, slot, read).await.result, Ok(RECORD), "{limits:?}");
+        assert!(session.buffer(slot) == data, "{limits:?}");
+        session.close().await;
+        assert_eq!(serving.join().unwrap(), limits, "the longest bursts fill their limits");
     }
 }

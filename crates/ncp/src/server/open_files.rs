@@ -81,7 +81,11 @@ struct FileUse {
 
 impl FileUse {
     fn owner_index(&self, owner: OwnerId) -> Result<usize, usize> {
-        self.owners.binary_search_by_key(&owner, |(known, _)| *known)
+        self.owners.binary_search_by_key(&owner, |(known, _)| {
+            #[cfg(test)]
+            tests::EXAMINED.set(tests::EXAMINED.get() + 1);
+            *known
+        })
     }
 
     /// Counts of all connections except `owner`.
@@ -291,6 +295,11 @@ impl OpenFileTable {
 mod tests {
     use super::*;
 
+    thread_local! {
+        /// Number of owners that operations on this thread have examined.
+        pub(super) static EXAMINED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    }
+
     const FILE: VolumeNode = VolumeNode { volume: 0, node: 7 };
     const READ: u16 = access::READ;
     const BOTH: u16 = access::READ | access::WRITE;
@@ -325,6 +334,20 @@ mod tests {
         assert!(clashes(compatible, (2, READ)) && clashes(READ, (2, compatible)));
         let reading = READ | access::COMPATIBILITY;
         assert!(!clashes(reading, (2, READ)) && clashes(reading, (2, BOTH)));
+    }
+
+    #[test]
+    fn an_open_and_its_close_examine_no_opens_of_others() {
+        let open_files = OpenFileTable::default();
+        // One connection has 10,000 opens of the file, and 10,000 others have one each.
+        for owner in std::iter::repeat_n(1, 10_000).chain(2..10_002) {
+            open_files.open(FILE, owner, BOTH).unwrap();
+        }
+        EXAMINED.set(0);
+        open_files.open(FILE, 20_000, BOTH).unwrap();
+        open_files.close(FILE, 20_000, BOTH);
+        // Three binary searches among 10,001 owners.
+        assert!((1..=3 * 15).contains(&EXAMINED.get()), "{}", EXAMINED.get());
     }
 
     #[test]

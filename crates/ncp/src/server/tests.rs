@@ -6,11 +6,13 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
+use crate::envelope::put_request;
 use crate::security::level::Level;
 use crate::security::signature::Signer;
 use crate::wire::TransportKind;
 use crate::wire::ipx::Address;
 use crate::wire::server_info::DateAndTime;
+use crate::wire::tcp::TcpReply;
 use crate::wire::tests::hex;
 use crate::wire::text::padded;
 
@@ -81,6 +83,25 @@ pub(super) fn ask<W: Environment>(server: &Server<MemoryVolume, W>, peer: u64, p
     out
 }
 
+/// Sends a packet of client 1 over a transport, signed if there is a signer. Returns the packet of the reply; it is empty if
+/// there is none.
+fn ask_over<W: Environment>(
+    server: &Server<MemoryVolume, W>,
+    transport: TransportKind,
+    signer: Option<&mut Signer>,
+    packet: &str,
+) -> Vec<u8> {
+    let is_signed = signer.is_some();
+    let mut message = Vec::new();
+    let mut out = Vec::new();
+    put_request(transport, signer, 0x1_0000, &mut message, |message| message.extend(hex(packet)));
+    server.receive(Peer::Stream(1), transport, &message, &mut out);
+    if transport == TransportKind::Tcp && !out.is_empty() {
+        out = TcpReply::decode(&out, is_signed).unwrap().packet.to_vec();
+    }
+    out
+}
+
 /// The calls of one client that has logged in.
 pub(super) struct Calls {
     server: Server<MemoryVolume, Still>,
@@ -108,13 +129,18 @@ impl Calls {
 
 /// Sends create, 0x61 and login as libncp does; the first request repeats the sequence number of the create.
 pub(super) fn login<W: Environment>(server: &Server<MemoryVolume, W>, security: &str) {
-    assert_eq!(ask(server, 1, "111101ff01ff00"), hex("3333010101000000"));
-    let size = ask(server, 1, &format!("2222010101006104 08{security}"));
+    login_over(server, TransportKind::Udp, security);
+}
+
+fn login_over<W: Environment>(server: &Server<MemoryVolume, W>, transport: TransportKind, security: &str) {
+    let ask = |packet: &str| ask_over(server, transport, None, packet);
+    assert_eq!(ask("111101ff01ff00"), hex("3333010101000000"));
+    let size = ask(&format!("2222010101006104 08{security}"));
     assert_eq!(size, hex(&format!("3333010101000000 0408 0000 {security}")));
-    assert_eq!(ask(server, 1, "22220201010017000117"), hex("33330201010000000011223344556677"));
-    let id = ask(server, 1, "2222030101001700093500010542454e4348");
+    assert_eq!(ask("22220201010017000117"), hex("33330201010000000011223344556677"));
+    let id = ask("2222030101001700093500010542454e4348");
     assert_eq!(id[..14], hex("3333030101000000 00010002 0001")[..]);
-    let login = ask(server, 1, "222204010100170011187038ac5f8bcc23d200010542454e4348");
+    let login = ask("222204010100170011187038ac5f8bcc23d200010542454e4348");
     assert_eq!(login, hex("3333040101000000"));
 }
 
@@ -160,25 +186,19 @@ fn server_answers_libncp_packets() {
 /// The reply has the actual state, and signatures stay until the next login. The operator sees it.
 #[test]
 fn negotiation_after_the_login_does_not_end_signatures() {
-    let volumes = vec![(b"SYS".to_vec(), MemoryVolume::new(1 << 20))];
-    let server = Server::new(options(), volumes, Noting::default());
-    login(&server, "02");
-    assert_eq!(server.environment.kept.load(Ordering::Relaxed), 0);
-    let hash = options().users[0].hash;
-    let mut signer = Signer::new(&hash, &Still.login_key(), TransportKind::Udp);
-    let signed = |signer: &mut Signer, packet: &str| {
-        let mut message = hex(packet);
-        let signature = signer.request(&message, message.len() + 8);
-        message.extend_from_slice(&signature);
-        let mut out = Vec::new();
-        server.receive(Peer::Stream(1), TransportKind::Udp, &message, &mut out);
-        out
-    };
-    let renegotiated = signed(&mut signer, "222205010100 6104 0800");
-    assert_eq!(renegotiated[..13], hex("3333050101000000 0408 0000 02"));
-    assert_eq!(server.environment.kept.load(Ordering::Relaxed), 1);
-    assert_eq!(ask(&server, 1, "22220601010014"), [], "unsigned");
-    assert_eq!(signed(&mut signer, "22220601010014")[..8], hex("3333060101000000"));
+    for transport in [TransportKind::Udp, TransportKind::Tcp] {
+        let volumes = vec![(b"SYS".to_vec(), MemoryVolume::new(1 << 20))];
+        let server = Server::new(options(), volumes, Noting::default());
+        login_over(&server, transport, "02");
+        assert_eq!(server.environment.kept.load(Ordering::Relaxed), 0);
+        let mut signer = Signer::new(&options().users[0].hash, &Still.login_key(), transport);
+        let mut signed = |packet: &str| ask_over(&server, transport, Some(&mut signer), packet);
+        let renegotiated = signed("222205010100 6104 0800");
+        assert_eq!(renegotiated[..13], hex("3333050101000000 0408 0000 02"), "{transport:?}");
+        assert_eq!(server.environment.kept.load(Ordering::Relaxed), 1);
+        assert_eq!(ask_over(&server, transport, None, "22220601010014"), [], "{transport:?}, unsigned");
+        assert_eq!(signed("22220601010014")[..8], hex("3333060101000000"), "{transport:?}");
+    }
 }
 
 /// libncp-client-udp-tcp-signed.pcap, frames 11 and 13: these signatures are accepted, others are not.

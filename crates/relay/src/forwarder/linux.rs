@@ -13,6 +13,7 @@ use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, ipproto, socket_with};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{
     ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
     timerfd_create, timerfd_settime,
@@ -24,14 +25,14 @@ use crate::counters::SharedCounters;
 use crate::distance::Distance;
 use crate::greeting::Greeting;
 
-/// The most connections at the same time; further clients wait in the listener's queue.
-const MAX_CONNECTIONS: usize = 4_096;
 /// How often the thread looks whether its relay was dropped.
 const CHECK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// Pause after an accept that failed, such as for want of descriptors.
 const ACCEPT_PAUSE_NS: u64 = 100_000_000;
 /// Events of one call.
 const EVENTS: usize = 256;
+/// Descriptors other than those of connections: of the program that uses the relay, the listener, the events and the timer.
+const OTHER_DESCRIPTORS: u64 = 16;
 
 /// Tokens of the events. A connection's number is at least 1; its ends have the tokens `2 n` and `2 n + 1`.
 const LISTENER: u64 = 0;
@@ -49,6 +50,8 @@ pub(crate) struct Forwarder {
     distance: Distance,
     greeting: Greeting,
     shared: Arc<Shared>,
+    /// The most connections at the same time; further clients wait in the listener's queue.
+    limit: usize,
     epoll: OwnedFd,
     timer: OwnedFd,
     connections: HashMap<u64, Connection>,
@@ -69,6 +72,7 @@ impl Forwarder {
         target: SocketAddr,
         distance: Distance,
         greeting: Greeting,
+        limit: usize,
         shared: Arc<Shared>,
     ) -> io::Result<Self> {
         // Linux groups wake-ups of a thread within 50 us by default.
@@ -86,6 +90,7 @@ impl Forwarder {
             distance,
             greeting,
             shared,
+            limit,
             epoll,
             timer,
             connections: HashMap::new(),
@@ -194,7 +199,7 @@ impl Forwarder {
     }
 
     fn accept(&mut self, now: u64, touched: &mut BTreeSet<u64>) -> io::Result<()> {
-        while self.connections.len() < MAX_CONNECTIONS {
+        while self.connections.len() < self.limit {
             match self.listener.accept() {
                 Ok((client, _)) => {
                     SharedCounters::add(&self.shared.counters.connections, 1);
@@ -265,6 +270,15 @@ impl Forwarder {
         timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &time)?;
         Ok(())
     }
+}
+
+/// Raises the soft limit of descriptors to the hard one, and returns how many connections it allows, of at most `most`.
+pub(crate) fn allowed_connections(most: usize) -> usize {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    // A connection has the descriptors of its two sockets.
+    usize::try_from(descriptors.saturating_sub(OTHER_DESCRIPTORS) / 2).unwrap_or(most).clamp(1, most)
 }
 
 /// The monotonic clock, which the timer uses too.

@@ -14,9 +14,9 @@ mod linux;
 mod unsupported;
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::Forwarder;
+pub(crate) use linux::{Forwarder, allowed_connections};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use unsupported::Forwarder;
+pub(crate) use unsupported::{Forwarder, allowed_connections};
 
 /// What the handle and the thread share. No descriptors: see [`Forwarder`].
 #[derive(Debug, Default)]

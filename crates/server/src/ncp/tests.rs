@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sharebench_ncp::client::{
@@ -11,11 +11,14 @@ use sharebench_ncp::client::{
 use sharebench_ncp::receive_buffer;
 use sharebench_ncp::security::level::{Level, Negotiated};
 use sharebench_ncp::wire::name_space::space;
-use sharebench_ncp::wire::{Completion, Function, Request};
+use sharebench_ncp::wire::negotiate::{AcceptedPacketSize, PacketSize, Security};
+use sharebench_ncp::wire::{Codec as _, Completion, Function, Request};
 use sharebench_target::Secret;
 
 use super::*;
-use crate::{DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume, MemoryVolume, ServiceTime};
+use crate::{
+    DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume, EventLog, MemoryVolume, ServiceTime,
+};
 
 pub(super) const LOGIN: Login<'_> = Login { user: "lab", password: "Pass word" };
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -130,6 +133,29 @@ async fn signed_as_agreed<C: Transport>(mut client: Client<C>, agreement: Negoti
         }
         (agreement, done) => panic!("{agreement:?}, {done:?}"),
     }
+}
+
+#[test]
+fn a_request_to_end_signatures_is_denied_and_logged() {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let written = Arc::clone(&lines);
+    let log = EventLog::new(move |line| written.lock().unwrap().push(line.to_owned()));
+    let server = start(memory(), NcpServerOptions { log, ..options() });
+    block_on(async {
+        keeps_signing(tcp(server.addr(), Level::Always).await).await;
+        keeps_signing(udp(server.addr(), Level::Always).await).await;
+    });
+    let line = "ncp: 127.0.0.1 asked to end signatures after its login; they stay";
+    assert_eq!(*lines.lock().unwrap(), [line, line], "over TCP and over UDP");
+}
+
+async fn keeps_signing<C: Transport>(mut client: Client<C>) {
+    client.login(LOGIN).await.unwrap();
+    let unsigned = PacketSize { proposed: 1024, security: 0 };
+    let accepted = client.call("negotiate", &unsigned.into()).await.unwrap();
+    let security = AcceptedPacketSize::decode(accepted).unwrap().security;
+    assert!(Security(security).has(Security::SIGNATURE));
+    assert!(client.entry_info(&path(&["SHARE"])).await.unwrap().directory, "this client still signs");
 }
 
 #[test]

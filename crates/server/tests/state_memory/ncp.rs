@@ -12,27 +12,37 @@ use sharebench_server::StateBudget;
 use crate::Attack;
 
 const SERVER: &str = "NCP";
+/// Completion codes.
+const OUT_OF_MEMORY: u32 = 0x96;
+const NO_HANDLES: u32 = 0x9D;
 
 pub const ATTACKS: [Attack; 3] = [
     // 54: open or create SYS:F.
     Attack {
         server: SERVER,
         what: "open files",
+        refusals: &[OUT_OF_MEMORY],
         run: |budget, attacked| attack(budget, attacked, 1000, |_| b"\x54\0\0\x03\x09\x05SYS:F".to_vec()),
     },
     // 20/00: open a semaphore.
     Attack {
         server: SERVER,
         what: "semaphores with names of 127 bytes",
+        refusals: &[OUT_OF_MEMORY],
         run: |budget, attacked| attack(budget, attacked, 250, |number| named(&[0x20, 0, 0], number)),
     },
-    // 16/12: allocate a permanent directory handle of SYS:.
     Attack {
         server: SERVER,
         what: "connections with directory handles",
-        run: |budget, attacked| attack(budget, attacked, 255, |_| b"\x16\0\x08\x12\0A\x04SYS:".to_vec()),
+        refusals: &[NO_HANDLES],
+        run: hoard_handles,
     },
 ];
+
+/// Clients allocate permanent directory handles of SYS: (16/12). These are the smallest state: nothing else fits afterwards.
+pub fn hoard_handles(budget: StateBudget, attacked: &mut dyn FnMut()) -> Vec<u32> {
+    attack(budget, attacked, 255, |_| b"\x16\0\x08\x12\0A\x04SYS:".to_vec())
+}
 
 /// A call with a name that begins with a number.
 fn named(head: &[u8], number: u32) -> Vec<u8> {
@@ -61,8 +71,13 @@ impl Environment for Still {
     }
 }
 
-/// Makes connections that each make calls, until one after the other is refused.
-fn attack(budget: StateBudget, attacked: &mut dyn FnMut(), calls: u32, call: impl Fn(u32) -> Vec<u8>) {
+/// Makes connections that each make calls, until one after the other is refused. Returns the completion codes of refused calls.
+fn attack(
+    budget: StateBudget,
+    attacked: &mut dyn FnMut(),
+    calls: u32,
+    call: impl Fn(u32) -> Vec<u8>,
+) -> Vec<u32> {
     let options = Options {
         name: [0; 48],
         net_address: Address::of_server(1),
@@ -79,17 +94,21 @@ fn attack(budget: StateBudget, attacked: &mut dyn FnMut(), calls: u32, call: imp
     let volume = MemoryVolume::new(1 << 20);
     let server = Server::new(options, vec![(b"SYS".to_vec(), volume)], Still(budget));
     let mut number = 0;
+    let mut refusals = Vec::new();
     for peer in 0..60_000 {
         let Some(mut client) = Client::log_in(&server, peer) else { break };
         for _ in 0..calls {
             number += 1;
-            if client.call(&call(number)) != Some(0) {
+            let completion = client.call(&call(number)).unwrap();
+            if completion != 0 {
+                refusals.push(completion.into());
                 break;
             }
         }
     }
     attacked();
     drop(server);
+    refusals
 }
 
 struct Client<'s> {

@@ -1,7 +1,7 @@
 //! Clients of NFS 4.0 and 4.1 that hoard.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
 use sharebench_nfs::compound::{COMPOUND, NFS4_VERSION};
@@ -19,33 +19,32 @@ use sharebench_nfs::v4::session::{
     ChannelLimits, CreateSession, CreatedSession, ExchangeId, ExchangedId, NoStateProtection,
     ReclaimComplete, Sequence, SessionId,
 };
+use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::{Reader, Writer};
 use sharebench_server::{MemoryVolume, NfsServer, NfsServerOptions, StateBudget, Volume};
 
 use crate::Attack;
 
 const SERVER: &str = "NFS";
+const NOSPC: u32 = Nfs4Status::Nospc.code();
 
 pub const ATTACKS: [Attack; 6] = [
     Attack {
         server: SERVER,
         what: "4.1: 10,000 clients that do not confirm, with names of 1,000 bytes",
-        run: |budget, attacked| {
-            attack(budget, attacked, |client| {
-                for number in 0..10_000 {
-                    client.exchange_id(&long_name(number)).unwrap();
-                }
-            });
-        },
+        refusals: &[],
+        run: |budget, attacked| attack(budget, attacked, Client::does_not_confirm),
     },
     Attack {
         server: SERVER,
         what: "4.1: sessions of 256 slots",
-        run: |budget, attacked| attack(budget, attacked, |client| drop(client.sessions(256))),
+        refusals: &[Nfs4Status::Delay.code()],
+        run: |budget, attacked| attack(budget, attacked, |client| [client.sessions(256)]),
     },
     Attack {
         server: SERVER,
         what: "4.1: replies kept in slots",
+        refusals: &[],
         run: |budget, attacked| {
             attack(budget, attacked, |client| {
                 // 300 sessions leave most of the memory to replies.
@@ -55,43 +54,40 @@ pub const ATTACKS: [Attack; 6] = [
                     .collect();
                 // The tag is a part of the reply.
                 let tag = [7; 900];
-                for (session, slot) in
-                    sessions.iter().flat_map(|session| (0..16).map(move |slot| (session, slot)))
-                {
-                    client.call(1, &tag, |call| {
+                let mut slots = sessions.iter().flat_map(|session| (0..16).map(move |slot| (session, slot)));
+                slots.find_map(|(session, slot)| {
+                    let results = client.call(1, &tag, |call| {
                         call.add(Operation::Sequence, &sequence(*session, slot, 1));
                     });
-                }
-            });
+                    results.refusal()
+                })
+            })
         },
     },
     Attack {
         server: SERVER,
         what: "4.1: opens of one file",
-        run: |budget, attacked| {
-            let short = |number: u32| number.to_be_bytes().to_vec();
-            attack(budget, attacked, |client| [b"one", b"two"].map(|name| client.opens(name, short)));
-        },
+        refusals: &[NOSPC],
+        run: |budget, attacked| hoard_opens(budget, attacked, |number| number.to_be_bytes().to_vec()),
     },
     Attack {
         server: SERVER,
         what: "4.1: opens of owners with names of 1,000 bytes",
-        run: |budget, attacked| {
-            attack(budget, attacked, |client| [b"one", b"two"].map(|name| client.opens(name, long_name)));
-        },
+        refusals: &[NOSPC],
+        run: |budget, attacked| hoard_opens(budget, attacked, long_name),
     },
     Attack {
         server: SERVER,
         what: "4.0: opens of owners that do not confirm",
+        refusals: &[NOSPC, Nfs4Status::Resource.code()],
         run: |budget, attacked| {
             attack(budget, attacked, |client| {
-                for name in [b"one", b"two"] {
+                [b"one", b"two"].map(|name| {
                     let id = client.old_client(name);
-                    let refused = (0..100_000)
-                        .any(|number| client.open(0, id, &long_name(number)[..100], None).is_some());
-                    assert!(refused);
-                }
-            });
+                    let open = |number| client.open(0, id, &long_name(number)[..100], None);
+                    (0..100_000).find_map(open).unwrap()
+                })
+            })
         },
     },
 ];
@@ -109,24 +105,40 @@ fn sequence(session: SessionId, slot: u32, sequence: u32) -> Sequence {
 /// A client takes all that it gets; another one opens a file nevertheless.
 pub fn one_client(budget: StateBudget, attacked: &mut dyn FnMut()) {
     attack(budget, attacked, |client| {
-        client.opens(b"one", long_name);
+        let refusal = client.opens(b"one", long_name);
         let (id, session) = client.confirmed(b"two");
         assert_eq!(client.open(1, id, b"owner", Some((session, 2))), None);
+        [refusal]
     });
 }
 
-fn attack<R>(budget: StateBudget, attacked: &mut dyn FnMut(), hoard: impl FnOnce(&mut Client) -> R) {
+/// Two clients open one file for many owners.
+fn hoard_opens(budget: StateBudget, attacked: &mut dyn FnMut(), owner: fn(u32) -> Vec<u8>) -> Vec<u32> {
+    attack(budget, attacked, |client| [b"one", b"two"].map(|name| client.opens(name, owner)))
+}
+
+pub fn serve(budget: StateBudget) -> NfsServer {
     let options = NfsServerOptions { budget, threads: 1, ..NfsServerOptions::default() };
     let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(1 << 20));
-    let server = NfsServer::start(([127, 0, 0, 1], 0).into(), volume, options).unwrap();
-    let mut client = Client { stream: TcpStream::connect(server.addr()).unwrap() };
-    hoard(&mut client);
+    NfsServer::start(([127, 0, 0, 1], 0).into(), volume, options).unwrap()
+}
+
+/// Lets a client hoard. Returns the statuses of refused calls.
+fn attack<I: IntoIterator<Item = u32>>(
+    budget: StateBudget,
+    attacked: &mut dyn FnMut(),
+    hoard: impl FnOnce(&mut Client) -> I,
+) -> Vec<u32> {
+    let server = serve(budget);
+    let mut client = Client::connect(server.addr());
+    let refusals = hoard(&mut client).into_iter().collect();
     attacked();
     drop(client);
     server.stop();
+    refusals
 }
 
-struct Client {
+pub struct Client {
     stream: TcpStream,
 }
 
@@ -150,6 +162,11 @@ struct Results {
 }
 
 impl Results {
+    /// The status of a call that fails.
+    fn refusal(&self) -> Option<u32> {
+        (self.status != 0).then_some(self.status)
+    }
+
     /// The body of the first result.
     fn first<'a, T: Item<'a>>(&'a self) -> Result<T, u32> {
         if self.status != 0 {
@@ -162,6 +179,10 @@ impl Results {
 }
 
 impl Client {
+    pub fn connect(addr: SocketAddr) -> Self {
+        Self { stream: TcpStream::connect(addr).unwrap() }
+    }
+
     fn call(&mut self, minor_version: u32, tag: &[u8], operations: impl FnOnce(&mut Operations)) -> Results {
         let mut call = Writer::default();
         let at = begin_record(&mut call);
@@ -216,16 +237,18 @@ impl Client {
         results.first::<CreatedSession>().map(|created| (client_id, created.session))
     }
 
-    /// Sessions of clients of their own, until the server has no memory for more.
-    fn sessions(&mut self, slots: u32) -> Vec<SessionId> {
-        let all = (0..100_000u32).map_while(|number| self.session(&number.to_be_bytes(), slots).ok());
-        let all: Vec<SessionId> = all.map(|(_, session)| session).collect();
-        assert!(all.len() < 100_000);
-        all
+    /// Creates sessions of clients of their own until the server has no memory for more. Returns the status of that failure.
+    pub fn sessions(&mut self, slots: u32) -> u32 {
+        (0..100_000u32).find_map(|number| self.session(&number.to_be_bytes(), slots).err()).unwrap()
+    }
+
+    /// Introduces 10,000 clients. Returns the status of a call that fails.
+    fn does_not_confirm(&mut self) -> Option<u32> {
+        (0..10_000).find_map(|number| self.exchange_id(&long_name(number)).err())
     }
 
     /// A client that may open files.
-    fn confirmed(&mut self, name: &[u8]) -> (u64, SessionId) {
+    pub fn confirmed(&mut self, name: &[u8]) -> (u64, SessionId) {
         let (id, session) = self.session(name, 1).unwrap();
         let complete = ReclaimComplete { one_file_system: false };
         self.call(1, b"", |call| {
@@ -235,15 +258,15 @@ impl Client {
         (id, session)
     }
 
-    fn opens(&mut self, name: &[u8], owner: impl Fn(u32) -> Vec<u8>) {
+    /// Opens a file for many owners until the server has no memory for more. Returns the status of that failure.
+    fn opens(&mut self, name: &[u8], owner: impl Fn(u32) -> Vec<u8>) -> u32 {
         let (id, session) = self.confirmed(name);
-        let refused = (0..100_000)
-            .any(|number| self.open(1, id, &owner(number), Some((session, number + 2))).is_some());
-        assert!(refused);
+        let open = |number| self.open(1, id, &owner(number), Some((session, number + 2)));
+        (0..100_000).find_map(open).unwrap()
     }
 
     /// The status of an OPEN that fails.
-    fn open(
+    pub fn open(
         &mut self,
         minor_version: u32,
         client_id: u64,
@@ -268,7 +291,7 @@ impl Client {
             call.add(Operation::PutRootFh, &()).add(Operation::Lookup, &Lookup { name: Opaque(b"export") });
             call.add(Operation::Open, &open);
         });
-        (results.status != 0).then_some(results.status)
+        results.refusal()
     }
 
     fn old_client(&mut self, name: &[u8]) -> u64 {

@@ -15,41 +15,38 @@ use crate::Attack;
 
 const SERVER: &str = "SMB";
 const ALL: u32 = 0x001F_01FF;
+const REFUSALS: &[u32] = &[NtStatus::INSUFFICIENT_RESOURCES.0];
 
 pub const ATTACKS: [Attack; 4] = [
     Attack {
         server: SERVER,
         what: "open files",
+        refusals: REFUSALS,
         run: |budget, attacked| {
-            attack(budget, attacked, 2, |client| {
-                (0..16_000).take_while(|_| client.open().is_ok()).for_each(drop);
-            });
+            attack(budget, attacked, 2, |client| (0..16_000).find_map(|_| client.open().err()))
         },
     },
     Attack {
         server: SERVER,
         what: "sessions",
+        refusals: REFUSALS,
         run: |budget, attacked| {
-            attack(budget, attacked, 4, |client| {
-                (0..1000).take_while(|_| client.set_up() == NtStatus::SUCCESS).for_each(drop);
-            });
+            attack(budget, attacked, 4, |client| (0..1000).find_map(|_| refusal(client.set_up())))
         },
     },
     Attack {
         server: SERVER,
         what: "trees",
+        refusals: REFUSALS,
         run: |budget, attacked| {
-            attack(budget, attacked, 40, |client| {
-                (0..1000).take_while(|_| client.connect_tree() == NtStatus::SUCCESS).for_each(drop);
-            });
+            attack(budget, attacked, 40, |client| (0..1000).find_map(|_| refusal(client.connect_tree())))
         },
     },
     Attack {
         server: SERVER,
         what: "locks",
-        run: |budget, attacked| {
-            attack(budget, attacked, 3, Client::lock);
-        },
+        refusals: REFUSALS,
+        run: |budget, attacked| attack(budget, attacked, 3, Client::lock),
     },
 ];
 
@@ -65,33 +62,52 @@ pub fn one_client(budget: StateBudget, attacked: &mut dyn FnMut()) {
     server.stop();
 }
 
-fn serve(budget: StateBudget) -> SmbServer {
+pub fn serve(budget: StateBudget) -> SmbServer {
     let options = SmbServerOptions { budget, threads: 1, ..SmbServerOptions::default() };
     let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(1 << 20));
     volume.create(ROOT, "f", 0o644).unwrap();
     SmbServer::start(([127, 0, 0, 1], 0).into(), volume, options).unwrap()
 }
 
-fn attack(budget: StateBudget, attacked: &mut dyn FnMut(), connections: usize, hoard: impl Fn(&mut Client)) {
+/// The status of a request that fails.
+fn refusal(status: NtStatus) -> Option<NtStatus> {
+    (status != NtStatus::SUCCESS).then_some(status)
+}
+
+/// Lets each of several connections hoard. Returns the statuses of refused requests.
+fn attack<I: IntoIterator<Item = NtStatus>>(
+    budget: StateBudget,
+    attacked: &mut dyn FnMut(),
+    connections: usize,
+    hoard: impl Fn(&mut Client) -> I,
+) -> Vec<u32> {
     let server = serve(budget);
     let mut clients = Vec::new();
+    let mut refusals = Vec::new();
     for _ in 0..connections {
-        let Some(mut client) = Client::log_in(server.addr()) else { break };
-        hoard(&mut client);
-        clients.push(client);
+        match Client::log_in(server.addr()) {
+            Ok(mut client) => {
+                refusals.extend(hoard(&mut client));
+                clients.push(client);
+            }
+            Err(status) => refusals.push(status),
+        }
     }
     attacked();
     drop(clients);
     server.stop();
+    refusals.into_iter().map(|status| status.0).collect()
 }
 
-struct Client(Requester);
+#[derive(Debug)]
+pub struct Client(Requester);
 
 impl Client {
-    fn log_in(addr: SocketAddr) -> Option<Self> {
+    pub fn log_in(addr: SocketAddr) -> Result<Self, NtStatus> {
         let mut client = Self(Requester::connect(addr).unwrap());
         client.0.negotiate().unwrap();
-        (client.set_up() == NtStatus::SUCCESS && client.connect_tree() == NtStatus::SUCCESS).then_some(client)
+        let refused = [client.set_up(), client.connect_tree()].into_iter().find_map(refusal);
+        refused.map_or(Ok(client), Err)
     }
 
     /// Logs in as a new session.
@@ -104,22 +120,31 @@ impl Client {
         self.0.connect_tree("share").unwrap()
     }
 
-    fn open(&mut self) -> Result<(), NtStatus> {
+    pub fn open(&mut self) -> Result<(), NtStatus> {
         self.open_name("f").map(drop)
     }
 
-    /// Locks ranges of up to 100 files of its own.
-    fn lock(&mut self) {
+    /// Locks ranges of up to 100 files of its own. Returns the statuses of refused requests.
+    fn lock(&mut self) -> Vec<NtStatus> {
         let lock = |at: u64| LockRange { offset: 2 * at, len: 1, flags: flags::EXCLUSIVE | 0x10 };
         let all: Vec<LockRange> = (0..4000).map(lock).collect();
+        let mut refusals = Vec::new();
         for number in 0..100 {
             let name = format!("{}-{number}", self.0.stream.local_addr().unwrap().port());
-            let Ok(file) = self.open_name(&name) else { return };
+            let file = match self.open_name(&name) {
+                Ok(file) => file,
+                Err(status) => {
+                    refusals.push(status);
+                    break;
+                }
+            };
             for ranges in all.chunks(50) {
                 let request = LockRequest { file, ranges: ranges.to_vec(), sequence: 0 };
-                self.0.call(command::LOCK, |body| request.encode(body)).unwrap();
+                let (header, _) = self.0.call(command::LOCK, |body| request.encode(body)).unwrap();
+                refusals.extend(refusal(NtStatus(header.status)));
             }
         }
+        refusals
     }
 
     fn open_name(&mut self, name: &str) -> Result<FileId, NtStatus> {

@@ -110,7 +110,8 @@ impl NcpSession {
     /// shows when it is opened for this client alone.
     async fn remove(&mut self, path: &str) -> Result<MetaYield, OpError> {
         const ALONE: u16 = access::DENY_READ | access::DENY_WRITE;
-        let path = self.path(path)?;
+        let name = path;
+        let path = self.path(name)?;
         let mut is_open = false;
         let removed = self.done(async |client| {
             let deleted = client.delete(&path).await;
@@ -127,7 +128,7 @@ impl NcpSession {
         });
         let removed = removed.await;
         if is_open {
-            let detail = format!("the file is still open on the server ({})", Completion::NoDeleteRights);
+            let detail = format!("'{name}' is still open on the server ({})", Completion::NoDeleteRights);
             return Err(OpError::new(ErrorClass::Busy, OpStep::Request("delete"), detail));
         }
         removed

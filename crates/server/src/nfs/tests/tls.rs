@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use sharebench_doubles::conformance::Suite;
 use sharebench_model::{ErrorClass, Fact, TargetFacts};
 use sharebench_nfs::NfsTarget;
@@ -169,7 +170,7 @@ fn a_peer_may_name_no_protocol_and_must_not_name_another_one() {
         let mut starttls = vec![0; reply_with(b"STARTTLS", &[0]).len()];
         stream.read_exact(&mut starttls).unwrap();
         let mut roots = rustls::RootCertStore::empty();
-        for root in rustls::pki_types::CertificateDer::pem_slice_iter(&authority) {
+        for root in CertificateDer::pem_slice_iter(&authority) {
             roots.add(root.unwrap()).unwrap();
         }
         let mut config = rustls::ClientConfig::builder_with_provider(Arc::new(default_provider()))
@@ -227,6 +228,116 @@ fn reply_with(verifier: &[u8], words: &[u32]) -> Vec<u8> {
     body.resize(body.len().next_multiple_of(4), 0);
     body.extend(words.iter().flat_map(|word| word.to_be_bytes()));
     [&(0x8000_0000 | body.len() as u32).to_be_bytes()[..], &body].concat()
+}
+
+/// A record of one fragment, with its header.
+fn record(from: &mut impl Read) -> std::io::Result<Vec<u8>> {
+    let mut header = [0; 4];
+    from.read_exact(&mut header)?;
+    let mut record = vec![0; 4 + (u32::from_be_bytes(header) & 0x7fff_ffff) as usize];
+    record[..4].copy_from_slice(&header);
+    from.read_exact(&mut record[4..])?;
+    Ok(record)
+}
+
+/// Passes calls and their changed replies, one at a time, until a side ends its connection.
+fn pass(mut client: impl Read + Write, addr: SocketAddr, change: fn(&mut Vec<u8>)) -> std::io::Result<()> {
+    let mut server = TcpStream::connect(addr)?;
+    loop {
+        server.write_all(&record(&mut client)?)?;
+        let mut reply = record(&mut server)?;
+        change(&mut reply);
+        client.write_all(&reply)?;
+    }
+}
+
+/// A server in front of one without TLS. It has TLS with these protocol names if there are any, and changes replies.
+fn in_front_of(
+    addr: SocketAddr,
+    tls: Option<(&Certificates, &[&str])>,
+    change: fn(&mut Vec<u8>),
+) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let front = listener.local_addr().unwrap();
+    let tls = tls.map(|(certificates, protocols)| {
+        let chain = CertificateDer::from_pem_file(certificates.certificate(Certificates::SERVER)).unwrap();
+        let key = PrivateKeyDer::from_pem_file(certificates.key(Certificates::SERVER)).unwrap();
+        let mut config = rustls::ServerConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![chain], key)
+            .unwrap();
+        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+        Arc::new(config)
+    });
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            // Each connection ends with an error, at the latest that of its end.
+            let _ = match &tls {
+                None => pass(stream, addr, change),
+                Some(config) => record(&mut stream).and_then(|call| {
+                    let mut reply = reply_with(b"STARTTLS", &[0]);
+                    reply[4..8].copy_from_slice(&call[4..8]);
+                    stream.write_all(&reply)?;
+                    let connection = rustls::ServerConnection::new(Arc::clone(config)).unwrap();
+                    pass(rustls::StreamOwned::new(connection, stream), addr, change)
+                }),
+            };
+        }
+    });
+    front
+}
+
+#[test]
+fn a_server_that_selects_no_protocol_is_accepted_and_one_that_knows_only_another_is_named() {
+    let certificates = Certificates::new().unwrap();
+    let plain = serve(memory(), None);
+    let target = |protocols: &[&str]| {
+        let front = in_front_of(plain.addr(), Some((&certificates, protocols)), |_| {});
+        target("localhost", front, "tls&vers=4.1", certificates.client(Certificates::AUTHORITY, None))
+    };
+    assert_eq!(connect(&target(&[])).unwrap()[Fact::TlsProtocol], "none");
+    assert_eq!(connect(&target(&["h2", "sunrpc"])).unwrap()[Fact::TlsProtocol], "sunrpc");
+    let error = failure(&target(&["h2"]));
+    assert!(error.contains("no TLS in common: NoApplicationProtocol"), "{error}");
+}
+
+/// Replaces the result of LOOKUP, and what follows it, by `NFS4ERR_WRONGSEC`.
+fn deny_lookup(reply: &mut Vec<u8>) {
+    // After the head of RPC (28 bytes): status, empty tag and number of results, SEQUENCE (44 bytes), PUTFH (8 bytes).
+    const RESULT: usize = 28 + 12 + 44 + 8;
+    const LOOKUP: u32 = 15;
+    const WRONGSEC: u32 = 10_016;
+    if reply.get(RESULT..RESULT + 4) != Some(&LOOKUP.to_be_bytes()) {
+        return;
+    }
+    reply.truncate(RESULT + 4);
+    reply.extend(WRONGSEC.to_be_bytes());
+    let header = 0x8000_0000 | (RESULT as u32 + 4);
+    for (at, word) in [(0, header), (28, WRONGSEC), (36, 3)] {
+        reply[at..at + 4].copy_from_slice(&u32::to_be_bytes(word));
+    }
+}
+
+#[test]
+fn an_export_that_accepts_the_flavor_but_not_the_connection_needs_tls_or_a_certificate() {
+    let certificates = Certificates::new().unwrap();
+    // SECINFO of this server lists AUTH_SYS, which the URL selects.
+    let plain = serve(memory(), None);
+    for (tls, options, needed) in [
+        (None, "none&vers=4.1", "xprtsec=tls"),
+        (None, "none&vers=4.2", "xprtsec=tls"),
+        (Some((&certificates, &["sunrpc"][..])), "tls&vers=4.1", "xprtsec=mtls"),
+    ] {
+        let front = in_front_of(plain.addr(), tls, deny_lookup);
+        let client = certificates.client(Certificates::AUTHORITY, None);
+        let error = failure(&target("localhost", front, options, client));
+        assert!(error.contains("/export does not accept these credentials"), "{options}: {error}");
+        assert!(error.ends_with(needed), "{options}: {error}");
+        assert!(!error.contains("no common security flavor"), "{options}: {error}");
+    }
 }
 
 #[test]

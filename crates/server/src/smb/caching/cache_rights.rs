@@ -13,6 +13,7 @@ use crate::smb::caching::cache_request::{
     CacheRequest, GrantedCache, LeaseRequest, Owner, level_of_state, state_of_level,
 };
 use crate::smb::caching::grants::{Grant, Holder};
+use crate::smb::files::open_entries::ByOpen;
 use crate::smb::files::open_file::{File, FileState};
 use crate::smb::session::deferred::DeferredRequests;
 
@@ -47,7 +48,7 @@ impl FileState {
                 let level = if self.grants.len() < limits.leases { level } else { oplock::NONE };
                 if level != oplock::NONE {
                     let state = state_of_level(level);
-                    let opens = vec![(id, holder)];
+                    let opens = ByOpen::new(id.volatile, (id, holder));
                     self.grants.push(Grant {
                         owner: Owner::Oplock,
                         state,
@@ -61,7 +62,7 @@ impl FileState {
             CacheRequest::Lease(LeaseRequest { context: wanted, .. }) => {
                 let known = self.grants.iter_mut().find(|grant| grant.is_of(request));
                 if let Some(grant) = known {
-                    grant.opens.push((id, holder));
+                    grant.opens.insert(id.volatile, (id, holder));
                     let upgrades = grant.state & wanted.state == grant.state
                         && granted == wanted.state
                         && granted != grant.state;
@@ -76,7 +77,7 @@ impl FileState {
                 };
                 let epoch = wanted.version_2.map(|(_, epoch)| epoch);
                 let owner = Owner::Lease(lease);
-                let opens = vec![(id, holder)];
+                let opens = ByOpen::new(id.volatile, (id, holder));
                 let mut grant = Grant { owner, state: granted, breaking: None, epoch, opens };
                 if granted != 0 {
                     grant.advance();
@@ -113,10 +114,13 @@ impl FileState {
         if !lease && others.clone().any(|grant| grant.state & HANDLE != 0) {
             granted = 0;
         }
-        let of_lease = self.grants.iter().filter(|grant| grant.is_of(request)).flat_map(|grant| &grant.opens);
+        let of_lease = self.grants.iter().filter(|grant| grant.is_of(request));
+        let of_lease = of_lease.flat_map(|grant| grant.opens.values());
         let of_lease = of_lease.map(|(open, _)| open.volatile).filter(|open| *open != id.volatile);
-        let used = others.next().is_some() || self.opens.others_use(of_lease.chain([id.volatile]));
-        if used {
+        // Only for a right that it can end, because it examines the opens of the lease.
+        if granted & WRITE != 0
+            && (others.next().is_some() || self.opens.others_use(of_lease.chain([id.volatile])))
+        {
             granted &= !WRITE;
         }
         granted
@@ -127,10 +131,8 @@ impl FileState {
         let Some(grant) = self.grants.iter_mut().find(|grant| grant.has(open)) else {
             return GrantedCache::Nothing;
         };
-        for (id, known) in &mut grant.opens {
-            if id.volatile == open {
-                *known = Arc::clone(holder);
-            }
+        if let Some((_, known)) = grant.opens.get_mut(open) {
+            *known = Arc::clone(holder);
         }
         match request {
             CacheRequest::Lease(lease) => GrantedCache::Lease(grant.shown(&lease.context)),
@@ -142,7 +144,7 @@ impl FileState {
     pub(crate) fn leave_grants(&mut self, open: u64) -> Vec<Arc<DeferredRequests>> {
         let mut released = Vec::new();
         for grant in &mut self.grants {
-            grant.opens.retain(|(id, _)| id.volatile != open);
+            grant.opens.remove(open);
             if grant.opens.is_empty() {
                 released.extend(grant.breaking.take().map(|known| known.deferred));
             }

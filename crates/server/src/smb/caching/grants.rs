@@ -13,6 +13,7 @@ use sharebench_smb::wire::transform;
 use tokio::task::AbortHandle;
 
 use crate::smb::caching::cache_request::{CacheRequest, Owner};
+use crate::smb::files::open_entries::ByOpen;
 use crate::smb::session::deferred::DeferredRequests;
 use crate::smb::session::established::Session;
 use crate::smb::smb1::Smb1Holder;
@@ -63,7 +64,7 @@ pub(crate) struct Grant {
     /// Changes of the state; none in version 1 and for an oplock.
     pub(crate) epoch: Option<u16>,
     /// The opens that share it. There is at least one.
-    pub(crate) opens: Vec<(FileId, Arc<Holder>)>,
+    pub(crate) opens: ByOpen<(FileId, Arc<Holder>)>,
 }
 
 impl Holder {
@@ -123,22 +124,22 @@ impl Grant {
 
     /// True if an open belongs to it.
     pub(crate) fn has(&self, open: u64) -> bool {
-        self.opens.iter().any(|(id, _)| id.volatile == open)
+        self.opens.get(open).is_some()
     }
 
     /// Its opens of clients that have lost their connections.
     pub(crate) fn lost_opens(&self) -> impl Iterator<Item = u64> {
-        self.opens.iter().filter(|(_, holder)| holder.session.is_closed()).map(|(id, _)| id.volatile)
+        self.opens.values().filter(|(_, holder)| holder.session.is_closed()).map(|(id, _)| id.volatile)
     }
 
     /// True if all of its opens are those of clients that have lost their connections.
     pub(crate) fn is_lost(&self) -> bool {
-        self.lost_opens().count() == self.opens.len()
+        self.opens.values().all(|(_, holder)| holder.session.is_closed())
     }
 
     /// Sends a break from the current state.
     pub(crate) fn notify(&self, to: u32) {
-        for (id, holder) in self.opens.iter().rev() {
+        for (id, holder) in self.opens.values().rev() {
             let sent = match self.owner {
                 Owner::Oplock => {
                     let keeps = to & READ != 0 && holder.knows_level_2();

@@ -1,6 +1,6 @@
 //! The opens of a file, with counts of their share modes, so that an open is not compared with all others (MS-FSA 2.1.5.1.2).
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use sharebench_smb::wire::create::access;
 
@@ -34,10 +34,68 @@ impl OpenEntry {
     }
 }
 
+/// What a file has of each of its opens, in the order of the opens, whose identifiers grow.
+///
+/// Only [`Self::values`] examines several opens, and tests count them: an open or close must not depend on how many others there are.
+#[derive(Debug)]
+pub(crate) struct ByOpen<T>(BTreeMap<u64, T>);
+
+impl<T> Default for ByOpen<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<T> ByOpen<T> {
+    /// That of the first open.
+    pub(crate) fn new(open: u64, value: T) -> Self {
+        Self(BTreeMap::from([(open, value)]))
+    }
+
+    /// That of an open.
+    pub(crate) fn get(&self, open: u64) -> Option<&T> {
+        self.0.get(&open)
+    }
+
+    /// That of an open, to change it.
+    pub(crate) fn get_mut(&mut self, open: u64) -> Option<&mut T> {
+        self.0.get_mut(&open)
+    }
+
+    /// Those of all opens.
+    pub(crate) fn values(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.0.values().inspect(|_| {
+            #[cfg(test)]
+            EXAMINED.set(EXAMINED.get() + 1);
+        })
+    }
+
+    /// Adds that of an open.
+    pub(crate) fn insert(&mut self, open: u64, value: T) {
+        self.0.insert(open, value);
+    }
+
+    /// Removes that of an open.
+    pub(crate) fn remove(&mut self, open: u64) -> Option<T> {
+        self.0.remove(&open)
+    }
+
+    /// True if there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Number of opens that operations on this thread have examined.
+    pub(crate) static EXAMINED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
 /// The opens of a file by their identifiers.
 #[derive(Debug, Default)]
 pub(crate) struct OpenEntries {
-    all: HashMap<u64, OpenEntry>,
+    all: ByOpen<OpenEntry>,
     uses: [usize; 3],
     denies: [usize; 3],
     /// Opens that need more than attributes.
@@ -50,7 +108,7 @@ impl OpenEntries {
         self.all.is_empty()
     }
 
-    /// All of them, in no order.
+    /// All of them.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &OpenEntry> {
         self.all.values()
     }
@@ -75,7 +133,7 @@ impl OpenEntries {
 
     /// Removes an open.
     pub(crate) fn remove(&mut self, id: u64) {
-        if let Some(entry) = self.all.remove(&id) {
+        if let Some(entry) = self.all.remove(id) {
             self.count(&entry, |count| *count -= 1);
         }
     }
@@ -97,7 +155,7 @@ impl OpenEntries {
 
     /// True if an open besides these needs more than attributes. They are different.
     pub(crate) fn others_use(&self, own: impl Iterator<Item = u64>) -> bool {
-        let own = own.filter_map(|id| self.all.get(&id)).filter(|entry| !entry.is_stat()).count();
+        let own = own.filter_map(|id| self.all.get(id)).filter(|entry| !entry.is_stat()).count();
         self.beyond_stat > own
     }
 }

@@ -316,3 +316,67 @@ pub(crate) fn answer(replies: Vec<(PendingReply, NtStatus)>) {
         pending.send_status(status);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sharebench_smb::crypto::SigningAlgorithm;
+    use sharebench_smb::wire::create::{SHARE_ALL, access};
+    use sharebench_smb::wire::lease::{HANDLE, LeaseContext, READ};
+    use sharebench_smb::wire::oplock;
+
+    use super::*;
+    use crate::smb::caching::cache_request::LeaseRequest;
+    use crate::smb::files::open_entries::EXAMINED;
+    use crate::smb::session::established::{Origin, Session};
+    use crate::{MemoryVolume, ROOT, StateBudget};
+
+    /// The other client opens the file by both of its names, with and without a cache.
+    #[test]
+    fn an_open_and_its_close_examine_no_opens_of_others() {
+        let volume = MemoryVolume::new(1 << 20);
+        let node = volume.create(ROOT, "first", 0o644).unwrap().node;
+        let files = OpenFiles::default();
+        let origin = Origin { dialect: 0x0210, signing: SigningAlgorithm::HmacSha256, cipher: None };
+        let session = Session::new(1, String::new(), origin, &StateBudget::default()).ok().unwrap();
+        let holder = Arc::new(Holder { session: Arc::new(session), client: None, sealed: false, smb1: None });
+        let lease = |client: u8| {
+            let context = LeaseContext { state: READ | HANDLE, ..LeaseContext::default() };
+            CacheRequest::Lease(LeaseRequest { client: [client; 16], context, directories: false })
+        };
+        let open = |id, name: &str, cache: &CacheRequest| {
+            let wanted = WantedOpen {
+                node,
+                location: &FileLocation {
+                    directory: ROOT,
+                    name: name.to_owned(),
+                    path: name.to_owned(),
+                    stream: None,
+                },
+                id: FileId { persistent: id, volatile: id },
+                access: access::READ_DATA,
+                share: SHARE_ALL,
+                overwrites: false,
+                directory: false,
+                cache,
+                holder: Arc::clone(&holder),
+                first: true,
+            };
+            let Ok(Opening::Opened(file, _)) = files.open(&wanted, true) else {
+                panic!("{id} is not opened")
+            };
+            file
+        };
+        for id in 0..10_000 {
+            open(id, if id == 0 { "first" } else { "link" }, &lease(1));
+        }
+        let caches = [CacheRequest::Nothing, CacheRequest::Oplock(oplock::LEVEL_II), lease(2)];
+        for (name, cache) in ["first", "link"].into_iter().flat_map(|name| caches.map(|cache| (name, cache)))
+        {
+            EXAMINED.set(0);
+            let file = open(20_000, name, &cache);
+            let leaving = LeavingOpen { id: 20_000, lease: cache.lease(), parent: None, deletes: false };
+            files.leave(&file, leaving, &volume);
+            assert_eq!(EXAMINED.get(), 0, "{name}, {cache:?}");
+        }
+    }
+}

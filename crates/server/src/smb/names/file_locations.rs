@@ -1,6 +1,7 @@
 //! The names by which a file is open: several if it has hard links.
 
 use crate::NodeId;
+use crate::smb::files::open_entries::ByOpen;
 
 /// Directory and name of an open file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,12 +19,12 @@ pub(crate) struct FileLocation {
 pub(crate) struct FileLocations {
     chosen: FileLocation,
     /// Those of opens by another name.
-    others: Vec<(u64, FileLocation)>,
+    others: ByOpen<FileLocation>,
 }
 
 impl FileLocations {
     pub(crate) fn new(first: &FileLocation) -> Self {
-        Self { chosen: first.clone(), others: Vec::new() }
+        Self { chosen: first.clone(), others: ByOpen::default() }
     }
 
     pub(crate) fn chosen(&self) -> &FileLocation {
@@ -32,31 +33,29 @@ impl FileLocations {
 
     /// The locations of all names by which the file is open.
     pub(crate) fn all(&self) -> impl Iterator<Item = &FileLocation> {
-        std::iter::once(&self.chosen).chain(self.others.iter().map(|(_, location)| location))
+        std::iter::once(&self.chosen).chain(self.others.values())
     }
 
     /// The location of an open.
     pub(crate) fn of_open(&self, open: u64) -> &FileLocation {
-        let other = self.others.iter().find(|(id, _)| *id == open);
-        other.map_or(&self.chosen, |(_, location)| location)
+        self.others.get(open).unwrap_or(&self.chosen)
     }
 
     /// The location of an open, to change it.
     pub(crate) fn of_open_mut(&mut self, open: u64) -> &mut FileLocation {
-        let other = self.others.iter_mut().find(|(id, _)| *id == open);
-        other.map_or(&mut self.chosen, |(_, location)| location)
+        self.others.get_mut(open).unwrap_or(&mut self.chosen)
     }
 
     /// Adds an open.
     pub(crate) fn add(&mut self, open: u64, location: &FileLocation) {
         if (self.chosen.directory, &self.chosen.name) != (location.directory, &location.name) {
-            self.others.push((open, location.clone()));
+            self.others.insert(open, location.clone());
         }
     }
 
     /// Removes an open.
     pub(crate) fn remove(&mut self, open: u64) {
-        self.others.retain(|(id, _)| *id != open);
+        self.others.remove(open);
     }
 
     /// Chooses the location of an open.

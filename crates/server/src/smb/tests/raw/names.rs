@@ -89,7 +89,15 @@ fn a_name_with_half_of_a_character_equals_no_other_name() {
     on_both(|server, volume| {
         volume.create(ROOT, "a\u{FFFD}", 0o644).unwrap();
         let mut raw = Raw::log_in(server.addr(), "share");
+        let file = raw.open("file", disposition::CREATE).unwrap();
         for lone in [0xD83Du16, 0xD800, 0xDFFF] {
+            for (class, before, after) in [(10, "a", ""), (65, "a", "b"), (LINK, "a", ""), (LINK, "", "b")] {
+                let mut information = rename(&format!("{before}X{after}"));
+                let at = information.len() - 2 * (1 + after.len());
+                information[at..at + 2].copy_from_slice(&lone.to_le_bytes());
+                let status = raw.set(file, class, information);
+                assert_eq!(status, NtStatus::OBJECT_NAME_INVALID, "{lone:#x} {class} {before}X{after}");
+            }
             for (disposition, before, after) in [
                 (disposition::OPEN, "a", ""),
                 (disposition::OPEN_IF, "", "b"),
@@ -106,6 +114,7 @@ fn a_name_with_half_of_a_character_equals_no_other_name() {
                 assert_eq!(raw.status(), NtStatus::OBJECT_NAME_INVALID, "{lone:#x} {placeholder}");
             }
         }
-        assert_eq!(volume.list(ROOT, 0, 10).unwrap().len(), 1);
+        let names: Vec<_> = volume.list(ROOT, 0, 10).unwrap().into_iter().map(|entry| entry.name).collect();
+        assert_eq!(names, ["a\u{FFFD}", "file"]);
     });
 }
