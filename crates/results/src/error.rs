@@ -73,8 +73,8 @@ pub enum Problem {
     ReadOnly,
     /// A process died while it wrote, and this user may not undo its unfinished change.
     #[error(
-        "a process died while it wrote, and this user may not write to the file; \
-         any command of a user who may undoes the unfinished change"
+        "a process died while it wrote, and this user may not write to the file; to undo its unfinished change, run \
+         `sharebench runs` as a user who may"
     )]
     Unfinished,
     /// Another process held the file too long.

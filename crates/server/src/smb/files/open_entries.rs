@@ -47,22 +47,22 @@ impl<T> Default for ByOpen<T> {
 }
 
 impl<T> ByOpen<T> {
-    /// That of the first open.
+    /// The value of the first open.
     pub(crate) fn new(open: u64, value: T) -> Self {
         Self(BTreeMap::from([(open, value)]))
     }
 
-    /// That of an open.
+    /// The value of an open.
     pub(crate) fn get(&self, open: u64) -> Option<&T> {
         self.0.get(&open)
     }
 
-    /// That of an open, to change it.
+    /// The value of an open, to change it.
     pub(crate) fn get_mut(&mut self, open: u64) -> Option<&mut T> {
         self.0.get_mut(&open)
     }
 
-    /// Those of all opens.
+    /// The values of all opens.
     pub(crate) fn values(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.0.values().inspect(|_| {
             #[cfg(test)]
@@ -70,17 +70,17 @@ impl<T> ByOpen<T> {
         })
     }
 
-    /// Adds that of an open.
+    /// Adds the value of an open.
     pub(crate) fn insert(&mut self, open: u64, value: T) {
         self.0.insert(open, value);
     }
 
-    /// Removes that of an open.
+    /// Removes the value of an open, and returns it.
     pub(crate) fn remove(&mut self, open: u64) -> Option<T> {
         self.0.remove(&open)
     }
 
-    /// True if there is none.
+    /// True if no open has a value.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
