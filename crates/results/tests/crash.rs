@@ -60,21 +60,23 @@ fn a_killed_run_keeps_every_recorded_step_and_resumes() {
 /// Leaves a file as a process does that dies while it changes three steps: pages of the change are in the file, and the
 /// journal that undoes it is next to it.
 fn die_while_changing(source: &Scratch, left: &Scratch) {
-    let connection = rusqlite::Connection::open(&source.0).unwrap();
+    let connection = rusqlite::Connection::open(&source.0).expect("the database opens");
     // With a cache of one page, SQLite writes changed pages before the commit.
-    connection.pragma_update(None, "cache_size", 1).unwrap();
-    connection.execute_batch("BEGIN IMMEDIATE; UPDATE step SET position = position + 1000").unwrap();
+    connection.pragma_update(None, "cache_size", 1).expect("a small cache");
+    connection
+        .execute_batch("BEGIN IMMEDIATE; UPDATE step SET position = position + 1000")
+        .expect("a change that is not committed");
     for end in ["", "-journal"] {
         let of = |scratch: &Scratch| format!("{}{end}", scratch.0.display());
-        std::fs::copy(of(source), of(left)).unwrap();
+        std::fs::copy(of(source), of(left)).expect("a copy");
     }
 }
 
 fn stored(file: &Scratch, steps: u32) -> RunId {
-    let mut store = Store::open(&file.0).unwrap();
-    let run = store.begin_run(&header()).unwrap();
+    let mut store = Store::open(&file.0).expect("a new database");
+    let run = store.begin_run(&header()).expect("a run");
     for index in 0..steps {
-        store.record_step(run, &step(index)).unwrap();
+        store.record_step(run, &step(index)).expect("a step");
     }
     run
 }
