@@ -96,7 +96,7 @@ pub fn adds_up(step: &Value) {
 
 #[test]
 fn six_clients_sweep_samba_and_ganesha_together_and_read_files_of_their_neighbours() {
-    needs!(Smbd::NEEDS, Ganesha::NEEDS, Lab::NEEDS, Sharebench::MPI);
+    needs!(Smbd::NEEDS, Ganesha::NEEDS, Lab::NEEDS, [Need::Mpi]);
     Lab::within(WIRING, |lab| {
         let sharebench = Sharebench::with_mpi().unwrap();
         let options = SmbdOptions { address: Some(Lab::SERVER), ..SmbdOptions::default() };
@@ -139,7 +139,7 @@ fn six_clients_sweep_samba_and_ganesha_together_and_read_files_of_their_neighbou
 
 #[test]
 fn fifty_users_on_six_clients_with_wrong_clocks_load_embedded_servers() {
-    needs!(Lab::NEEDS, Sharebench::MPI);
+    needs!(Lab::NEEDS, [Need::Mpi]);
     Lab::within(Wiring { ahead_s: 5_000, ..WIRING }, |lab| {
         let sharebench = Sharebench::with_mpi().unwrap();
         let served = sharebench.serve_at("served", "0.0.0.0").unwrap();

@@ -10,7 +10,7 @@ use crate::stored::Stored;
 
 #[test]
 fn client_on_a_slow_link_is_named() {
-    needs!(Lab::NEEDS, Sharebench::MPI);
+    needs!(Lab::NEEDS, [Need::Mpi]);
     // So slow that it is the link that counts, also where six clients share few processors.
     Lab::within(Wiring { last_rate: "2mbit", ..WIRING }, |lab| {
         let sharebench = Sharebench::with_mpi().unwrap();
@@ -38,7 +38,7 @@ fn client_on_a_slow_link_is_named() {
 
 #[test]
 fn killed_client_fails_the_run_and_finished_steps_are_kept() {
-    needs!(Lab::NEEDS, Sharebench::MPI);
+    needs!(Lab::NEEDS, [Need::Mpi]);
     Lab::within(WIRING, |lab| {
         let sharebench = Sharebench::with_mpi().unwrap();
         let served = sharebench.serve_at("served", "0.0.0.0").unwrap();
@@ -87,7 +87,7 @@ fn killed_client_fails_the_run_and_finished_steps_are_kept() {
 
 #[test]
 fn ranks_with_different_arguments_are_rejected_and_several_processes_need_mpi() {
-    needs!(Sharebench::MPI);
+    needs!([Need::Mpi]);
     let sharebench = Sharebench::with_mpi().unwrap();
     std::fs::create_dir(sharebench.home().join("share")).unwrap();
     let binary = sharebench.binary();

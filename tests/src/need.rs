@@ -20,8 +20,8 @@ pub enum Need {
     Root,
     /// Permission to create a network namespace with two interfaces.
     NetworkNamespace,
-    /// A library of clang, with the headers of its compiler, to read MPI's headers with.
-    LibClang,
+    /// The program with MPI, and the launcher of its processes.
+    Mpi,
     /// A temporary directory on a disk, so that there is storage below the page cache.
     Disk,
 }
@@ -42,17 +42,13 @@ impl Need {
                 (!crate::node::has_module(name)).then(|| format!("Node's {name} is not installed"))
             }
             Self::NetworkNamespace => crate::network::unmet(),
-            Self::LibClang => (!has_lib_clang()).then(|| "libclang-dev is not installed".into()),
+            Self::Mpi if !cfg!(feature = "mpi") => {
+                Some("the tests were built without `--features sharebench-tests/mpi`".into())
+            }
+            Self::Mpi => Self::Program("mpirun").unmet(),
             Self::Root => (!rustix::process::geteuid().is_root()).then(|| "it needs root".into()),
         }
     }
-}
-
-fn has_lib_clang() -> bool {
-    let versions = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten();
-    let llvm = versions.filter(|entry| entry.file_name().to_string_lossy().starts_with("llvm-"));
-    llvm.map(|entry| entry.path())
-        .any(|llvm| llvm.join("lib/libclang.so").exists() && llvm.join("lib/clang").is_dir())
 }
 
 /// Returns true if the file system of a directory is in memory (proc(5)).

@@ -3,13 +3,12 @@
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use std::{env, fs, io};
 
 use rustix::process::Signal;
 
 use crate::kernel_guest::KernelGuest;
-use crate::need::Need;
 use crate::program::{PATIENCE, Program, free_ports, run};
 use crate::scratch::Scratch;
 use crate::smbd::Smbd;
@@ -53,24 +52,21 @@ pub struct Served {
 }
 
 impl Sharebench {
-    /// Builds the program if its source has changed, and creates an empty working directory.
+    /// Creates an empty working directory.
     pub fn new() -> io::Result<Self> {
         static BINARY: OnceLock<Result<String, String>> = OnceLock::new();
-        Self::built(&BINARY, "test-program", &[])
+        Self::named(&BINARY, "test-program")
     }
 
-    /// Builds the program with MPI, which requires [`Self::MPI`].
+    /// The program with MPI, which requires [`Need::Mpi`].
     pub fn with_mpi() -> io::Result<Self> {
         static BINARY: OnceLock<Result<String, String>> = OnceLock::new();
-        Self::built(&BINARY, "test-program-mpi", &["--features", "sharebench/mpi"])
+        Self::named(&BINARY, "test-program-mpi")
     }
 
-    /// Requirements for building and starting it with MPI.
-    pub const MPI: [Need; 3] = [Need::Program("mpirun"), Need::Program("mpicc"), Need::LibClang];
-
-    fn built(binary: &OnceLock<Result<String, String>>, place: &str, features: &[&str]) -> io::Result<Self> {
-        let built = binary.get_or_init(|| build(place, features).map_err(|error| error.to_string()));
-        let binary = built.clone().map_err(io::Error::other)?;
+    fn named(binary: &OnceLock<Result<String, String>>, program: &str) -> io::Result<Self> {
+        let linked = binary.get_or_init(|| link(program).map_err(|error| format!("{program}: {error}")));
+        let binary = linked.clone().map_err(io::Error::other)?;
         Ok(Self { binary, home: Scratch::new("home")? })
     }
 
@@ -325,30 +321,17 @@ impl Served {
     }
 }
 
-/// Builds the program with the profile and target directory of this test, and returns a hard link to it: a later build
-/// with other features would replace the original.
-fn build(place: &str, features: &[&str]) -> io::Result<String> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+/// Returns a hard link with the name of the program to a binary of this package: the next build would replace the
+/// original during a test.
+fn link(program: &str) -> io::Result<String> {
     let test = env::current_exe()?;
     let profile = test.ancestors().nth(2).ok_or(io::ErrorKind::NotFound)?;
-    let target = profile.parent().ok_or(io::ErrorKind::NotFound)?.display().to_string();
-    let cargo = env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    // With the features that tests ask of the libraries, as `--workspace --all-targets` builds them: what that has built
-    // is not built again. `--examples` stands for them; those of the program's packages are few and small.
-    let usual =
-        ["build", "--quiet", "--workspace", "--bin", "sharebench", "--examples", "--target-dir", &target];
-    let mut line = [&[cargo.as_str()], &usual[..], features].concat();
-    if profile.ends_with("release") {
-        line.push("--release");
-    }
-    run(&line, &[])?;
-    let folder = profile.join(place);
+    let folder = profile.join("programs").join(program);
     fs::create_dir_all(&folder)?;
     let link = folder.join("sharebench");
     // Processes in namespaces of their own share their numbers.
     let fresh = folder.join(format!("new-{:016x}", RandomState::new().hash_one(std::process::id())));
-    fs::hard_link(profile.join("sharebench"), &fresh)?;
+    fs::hard_link(profile.join(program), &fresh)?;
     // One that another test program uses stays what it is until its end.
     fs::rename(&fresh, &link)?;
     // Two links to one file stay as they are (rename(2)).

@@ -16,6 +16,7 @@ mod packing;
 mod sizes;
 mod soak;
 mod source;
+mod test_programs;
 mod tuple_parameters;
 mod vocabulary;
 
@@ -32,6 +33,7 @@ const USAGE: &str = "usage: cargo xtask check [PATH]
        cargo xtask cycles
        cargo xtask duplicates
        cargo xtask counts [ROOT]
+       cargo xtask tests [CARGO OPTION...]
        cargo xtask soak MINUTES target/release/sharebench
        cargo xtask dist [KIND [PROGRAM]]
        cargo xtask reproduce KIND
@@ -41,6 +43,7 @@ figures Print every figure that has a limit as a line of xtask/limits.txt, and t
 cycles  Print the files of each crate that import each other
 duplicates  Print the places that repeat each other
 counts  Print figures of the language per crate, of the repository at ROOT
+tests   Run the tests, several programs at once, built with the options of Cargo (such as --features)
 soak    Run a mixed load on every protocol and print what grows
 dist    Build the program of KIND (x86_64, aarch64, mpi; all by default), or take PROGRAM, and write archive, packages
         and checksums to target/dist/out
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         ["duplicates"] => print(root, figures::print_duplicates),
         ["counts"] => counts::print(root, &mut io::stdout()).map(|()| Vec::new()),
         ["counts", root] => counts::print(Path::new(root), &mut io::stdout()).map(|()| Vec::new()),
+        ["tests", arguments @ ..] => test_programs::run(root, arguments, &mut io::stdout()),
         ["dist"] => dist::run_all(root, &mut io::stdout()).map(|()| Vec::new()),
         [command @ ("dist" | "reproduce"), kind, rest @ ..] if dist::Kind::named(kind).is_some() => {
             release(root, command, kind, rest)

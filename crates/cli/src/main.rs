@@ -1,31 +1,6 @@
-//! The file-sharing performance lab: arguments, wiring, output, exit codes.
-
-mod args;
-mod commands;
-#[cfg_attr(not(feature = "pages"), path = "dashboard/absent.rs")]
-mod dashboard;
-mod exit;
-mod files;
-mod flags;
-mod gate_output;
-#[cfg(feature = "pages")]
-mod http;
-mod live;
-mod monitoring;
-mod output;
-mod run;
-#[cfg(test)]
-mod snapshots_of_help;
-#[cfg(test)]
-mod snapshots_of_output;
-mod system;
+//! The program: the command line, with the message library and the allocator of this build.
 
 use std::process::ExitCode;
-
-use args::{Arguments, Command};
-use clap::{CommandFactory, Parser};
-use exit::Failure;
-use sharebench_model::without_secrets;
 
 // The allocator of musl is seven times as slow as that of glibc (docs/adr/0077-allocator-of-the-static-program.md).
 #[cfg(target_env = "musl")]
@@ -37,77 +12,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 use sharebench_musl_memory as _;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
-        Err(error) => return explained(&error),
-    };
-    match run(arguments.command) {
-        Ok(code) => code,
-        Err(failure) => {
-            output::message(&failure);
-            failure.code()
-        }
-    }
-}
-
-/// Prints what clap has to say: an error in the arguments, help or the version.
-fn explained(error: &clap::Error) -> ExitCode {
-    let mut text = error.render().to_string();
-    // An error quotes the argument, which may come from a script or a clipboard, and may contain a password.
-    for argument in std::env::args_os().filter_map(|argument| argument.into_string().ok()) {
-        let shown = sharebench_report::plain(&without_secrets(&argument));
-        if shown != argument {
-            text = text.replace(&argument, &shown);
-        }
-    }
-    if error.use_stderr() {
-        output::line(text.trim_end());
-    } else {
-        let _ = output::print_out(&text);
-    }
-    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
-}
-
-fn run(command: Command) -> Result<ExitCode, Failure> {
-    match command {
-        Command::Demo(demo) => commands::demo::run(&demo),
-        Command::Sweep(sweep) => {
-            commands::run::plan(&commands::sweep::plan(&sweep)?, &sweep.run, sweep.ranks)
-        }
-        Command::Depth(depth) => {
-            commands::run::plan(&commands::depth::plan(&depth)?, &depth.run, depth.ranks)
-        }
-        Command::Load(load) => {
-            commands::run::plan(&commands::load::plan(&load)?, &load.run, load.ranks.into())
-        }
-        Command::Presets(presets) => commands::presets::presets(&presets),
-        Command::Probe(probe) => commands::probe::run(&probe),
-        Command::Diagnose(diagnose) => commands::diagnose::run(&diagnose),
-        Command::Survey(survey) => commands::survey::run(&survey),
-        Command::Learn(learn) => commands::learn::run(&learn),
-        Command::Run(run) => commands::run::file(&run),
-        Command::Plan(plan) => commands::plan::check(&plan),
-        Command::Gate(gate) => commands::gate::gate(&gate),
-        Command::Serve(serve) => commands::serve::run(&serve),
-        Command::Relay(relay) => commands::relay::run(&relay),
-        Command::Clean(clean) => commands::clean::clean(&clean),
-        Command::Runs(runs) => commands::runs::runs(&runs),
-        Command::Show(show) => commands::show::show(&show),
-        Command::Compare(compare) => commands::compare::compare(&compare),
-        Command::Report(report) => commands::report::report(&report),
-        Command::Doctor(doctor) => Ok(commands::doctor::run(&doctor)),
-        Command::Import(import) => commands::import::import(&import),
-        Command::Export(export) => commands::export::export(&export),
-        Command::Completions(completions) => {
-            let mut command = Arguments::command();
-            let mut script = Vec::new();
-            clap_complete::generate(completions.shell, &mut command, "sharebench", &mut script);
-            output::print_bytes(&script)
-        }
-        Command::Man(man) => {
-            clap_mangen::generate_to(Arguments::command(), &man.directory)
-                .map_err(|error| Failure::usage(format!("{}: {error}", man.directory.display())))?;
-            Ok(ExitCode::SUCCESS)
-        }
-    }
+    #[cfg(feature = "mpi")]
+    let mpi = Some(sharebench_mpi::start as sharebench_cluster::StartWorld);
+    #[cfg(not(feature = "mpi"))]
+    let mpi = None;
+    sharebench_cli::main(mpi)
 }

@@ -89,3 +89,18 @@ pub trait Transport: Send + Sync {
     /// where it is not possible.
     fn subgroup(&self, size: u32) -> Option<Box<dyn Transport>>;
 }
+
+/// A launcher's processes, of which this is one, from the start of the message library to its end.
+pub trait World {
+    /// Returns the transport between all processes.
+    fn transport(&self) -> Box<dyn Transport>;
+
+    /// Ends the library. Waits until all processes have called it.
+    fn end(self: Box<Self>);
+
+    /// Ends all processes, including this one, at once with an exit code.
+    fn abort(&self, code: u8) -> !;
+}
+
+/// Starts the message library in this process, or says why it cannot be used.
+pub type StartWorld = fn() -> Result<Box<dyn World>, String>;

@@ -6,4 +6,4 @@
 mod process;
 
 #[cfg(feature = "library")]
-pub use process::{MpiProcess, StartError};
+pub use process::start;

@@ -9,7 +9,7 @@ use mpi::request::{Request, Scope, StaticScope, scope};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Equivalence, Root, Source};
 use mpi::{Count, Tag, Threading};
-use sharebench_cluster::{Alert, Lost, Transport, WaitMode};
+use sharebench_cluster::{Alert, Lost, Transport, WaitMode, World};
 
 /// Tag of messages between two ranks.
 const MESSAGE: Tag = 1;
@@ -21,59 +21,37 @@ const POLL_INTERVALS: (Duration, Duration) = (Duration::from_micros(20), Duratio
 static STOP: [u8; 1] = [1];
 static STOPPING: [u8; 1] = [2];
 
-/// Why MPI cannot be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StartError {
-    /// MPI was started before in this process.
-    Twice,
-    /// The library was built for one thread only.
-    Threads,
-}
-
-impl std::fmt::Display for StartError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Twice => "MPI was started before",
-            Self::Threads => "this MPI library serves one thread only: use one built with thread support",
-        })
-    }
-}
-
-impl std::error::Error for StartError {}
-
 /// MPI in this process, from its initialisation to its finalisation.
 ///
 /// It owns the MPI library's state. A process starts it once, creates transports from it, and ends it after the
 /// last message; MPI cannot be started again afterwards. All calls into the library hold one lock, because the
 /// library is initialised for serialised calls: full thread support costs latency in most implementations.
-pub struct MpiProcess {
+struct MpiProcess {
     universe: Universe,
     lock: Arc<Mutex<()>>,
 }
 
-impl MpiProcess {
-    /// Starts MPI. All processes of the launcher must call it.
-    pub fn start() -> Result<Self, StartError> {
-        let wanted = Threading::Serialized;
-        let (universe, given) = mpi::initialize_with_threading(wanted).ok_or(StartError::Twice)?;
-        if given < wanted {
-            return Err(StartError::Threads);
-        }
-        Ok(Self { universe, lock: Arc::default() })
+/// Starts MPI. All processes of the launcher must call it.
+pub fn start() -> Result<Box<dyn World>, String> {
+    let wanted = Threading::Serialized;
+    let (universe, given) =
+        mpi::initialize_with_threading(wanted).ok_or("MPI was started before in this process")?;
+    if given < wanted {
+        return Err("this MPI library serves one thread only: use one built with thread support".into());
     }
+    Ok(Box::new(MpiProcess { universe, lock: Arc::default() }))
+}
 
-    /// Returns the transport between all processes.
-    pub fn transport(&self) -> Box<dyn Transport> {
+impl World for MpiProcess {
+    fn transport(&self) -> Box<dyn Transport> {
         Box::new(Group { communicator: self.universe.world(), lock: Arc::clone(&self.lock) })
     }
 
-    /// Ends MPI. Waits until all processes have called it.
-    pub fn end(self) {
+    fn end(self: Box<Self>) {
         drop(self.universe);
     }
 
-    /// Ends all processes, including this one, at once with an exit code.
-    pub fn abort(&self, code: u8) -> ! {
+    fn abort(&self, code: u8) -> ! {
         self.universe.world().abort(i32::from(code))
     }
 }

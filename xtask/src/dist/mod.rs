@@ -3,7 +3,7 @@
 
 mod archive;
 mod build;
-mod command;
+pub mod command;
 mod cross;
 mod deb;
 mod dependency;

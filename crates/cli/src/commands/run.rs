@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use sharebench_cluster::StartWorld;
 use sharebench_plan::ResolvedPlan;
 use sharebench_results::{RunReference, RunSink};
 
@@ -15,8 +16,8 @@ use crate::run::ranks::{Source, measure_together};
 use crate::run::targets;
 
 /// Runs a plan made from options.
-pub fn plan(plan: &ResolvedPlan, flags: &RunFlags, ranks: RankFlags) -> Result<ExitCode, Failure> {
-    if let Some(exit) = measure_together(&Source::Flags(plan, ranks), flags) {
+pub fn plan(plan: &ResolvedPlan, flags: &RunFlags, ranks: RankFlags, mpi: Option<StartWorld>) -> Result<ExitCode, Failure> {
+    if let Some(exit) = measure_together(&Source::Flags(plan, ranks), flags, mpi) {
         return exit;
     }
     let targets = targets::open_all(plan, &flags.login)?;
@@ -28,9 +29,9 @@ pub fn plan(plan: &ResolvedPlan, flags: &RunFlags, ranks: RankFlags) -> Result<E
 }
 
 /// Runs a plan file, or the missing steps of an earlier run.
-pub fn file(args: &RunArgs) -> Result<ExitCode, Failure> {
+pub fn file(args: &RunArgs, mpi: Option<StartWorld>) -> Result<ExitCode, Failure> {
     let flags = &args.run;
-    if let Some(exit) = measure_together(&Source::File(args), flags) {
+    if let Some(exit) = measure_together(&Source::File(args), flags, mpi) {
         return exit;
     }
     let measured = match (&args.plan, &args.resume) {

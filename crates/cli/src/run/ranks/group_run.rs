@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use sharebench_cluster::{AgreementError, Division, Launched, launched};
+use sharebench_cluster::{AgreementError, Division, Launched, StartWorld, World, launched};
 use sharebench_engine::{Run, StartError, StopSignal};
 use sharebench_model::{RunOutcome, StepError, StepResult};
 use sharebench_plan::{Direction, Plan, ResolvedPlan, Work};
@@ -22,7 +22,6 @@ use crate::output::{line, message};
 use crate::run::interrupts::Interrupts;
 use crate::run::measure::{Measurement, finish};
 use crate::run::plan_file::{Resumable, allowed, planned, resumable};
-use crate::run::ranks::mpi_world::MpiWorld;
 use crate::run::{environment, targets};
 
 /// Source of a plan.
@@ -75,9 +74,13 @@ struct LeaderRun {
 }
 
 /// Measures with all ranks of a launcher; none if no launcher started this process.
-pub fn measure_together(source: &Source<'_>, flags: &RunFlags) -> Option<Result<ExitCode, Failure>> {
+pub fn measure_together(
+    source: &Source<'_>,
+    flags: &RunFlags,
+    mpi: Option<StartWorld>,
+) -> Option<Result<ExitCode, Failure>> {
     if let Some(launched) = launched(|name| std::env::var(name).ok()) {
-        return Some(start(&launched, source, flags));
+        return Some(started(mpi, &launched).and_then(|world| measure_in(world, source, flags)));
     }
     let ranks = source.ranks();
     let needs_ranks = ranks.shift_ranks > 0 || !ranks.weights.rank_weights.is_empty();
@@ -87,8 +90,19 @@ pub fn measure_together(source: &Source<'_>, flags: &RunFlags) -> Option<Result<
     })
 }
 
-fn start(launched: &Launched, source: &Source<'_>, flags: &RunFlags) -> Result<ExitCode, Failure> {
-    let world = MpiWorld::start(launched)?;
+fn started(mpi: Option<StartWorld>, launched: &Launched) -> Result<Box<dyn World>, Failure> {
+    let Some(start) = mpi else {
+        return Err(Failure::usage(format!(
+            "this is one of {} processes ({} is set), but this sharebench was built without MPI, so each process would \
+             measure alone: build it with `cargo build --release --features mpi` (on Debian with libopenmpi-dev and \
+             libclang-dev), or start it without the launcher",
+            launched.size, launched.variable
+        )));
+    };
+    start().map_err(Failure::usage)
+}
+
+fn measure_in(world: Box<dyn World>, source: &Source<'_>, flags: &RunFlags) -> Result<ExitCode, Failure> {
     let ended = RankGroup::join(world.transport(), source.ranks()).and_then(|mut group| {
         if group.ranks.is_leader() {
             lead(&mut group, source, flags)

@@ -2,7 +2,6 @@
 
 mod group_run;
 mod hosts;
-pub mod mpi_world;
 mod rank_group;
 
 use sharebench_cluster::launched;
