@@ -6,7 +6,7 @@ use serde_json::Value;
 use sharebench_model::Histogram;
 use sharebench_tests::program::PATIENCE;
 use sharebench_tests::{
-    Ended, Ganesha, GaneshaOptions, Lab, Sharebench, Smbd, SmbdOptions, Wiring, needs, widen_window,
+    Ended, Ganesha, GaneshaOptions, Lab, Need, Sharebench, Smbd, SmbdOptions, Wiring, needs, widen_window,
 };
 
 use crate::stored::Stored;

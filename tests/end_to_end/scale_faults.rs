@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sharebench_tests::program::{PATIENCE, poll};
-use sharebench_tests::{Lab, Sharebench, Smbd, Wiring, needs};
+use sharebench_tests::{Lab, Need, Sharebench, Smbd, Wiring, needs};
 
 use crate::scale::{WIRING, mpirun, seen};
 use crate::stored::Stored;

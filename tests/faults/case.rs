@@ -125,12 +125,6 @@ pub const PLAIN: Case = Case {
 pub fn nothing(_: &mut FaultTest) {}
 
 impl Case {
-    /// Returns true if the name contains the text of `SHAREBENCH_TEST_ONLY`, or if that is unset.
-    pub fn wanted(&self) -> bool {
-        let only = std::env::var("SHAREBENCH_TEST_ONLY").unwrap_or_default();
-        self.name().contains(&only)
-    }
-
     /// Returns fault and target.
     pub fn name(&self) -> String {
         format!("{}, {}", self.fault, self.target())

@@ -9,7 +9,7 @@ use std::{env, fs, io};
 use rustix::process::Signal;
 
 use crate::kernel_guest::KernelGuest;
-use crate::program::{PATIENCE, Program, free_ports, run};
+use crate::program::{PATIENCE, Program, free_ports};
 use crate::scratch::Scratch;
 use crate::smbd::Smbd;
 

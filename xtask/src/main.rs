@@ -33,7 +33,7 @@ const USAGE: &str = "usage: cargo xtask check [PATH]
        cargo xtask cycles
        cargo xtask duplicates
        cargo xtask counts [ROOT]
-       cargo xtask tests [CARGO OPTION...]
+       cargo xtask tests [--unit] [CARGO OPTION...]
        cargo xtask soak MINUTES target/release/sharebench
        cargo xtask dist [KIND [PROGRAM]]
        cargo xtask reproduce KIND
@@ -43,7 +43,8 @@ figures Print every figure that has a limit as a line of xtask/limits.txt, and t
 cycles  Print the files of each crate that import each other
 duplicates  Print the places that repeat each other
 counts  Print figures of the language per crate, of the repository at ROOT
-tests   Run the tests, several programs at once, built with the options of Cargo (such as --features)
+tests   Run the tests, several programs at once, built with the options of Cargo (such as --features); --unit leaves out
+        the suites of package sharebench-tests
 soak    Run a mixed load on every protocol and print what grows
 dist    Build the program of KIND (x86_64, aarch64, mpi; all by default), or take PROGRAM, and write archive, packages
         and checksums to target/dist/out

@@ -16,8 +16,9 @@ use crate::dist::command;
 
 /// Package of the suites that run for minutes, so that they start first.
 const SUITES: &str = "sharebench-tests";
-/// When everything that still runs is killed, because a test hangs.
+/// When everything that still runs is killed, because a test hangs; with `SHAREBENCH_LONG` three hours.
 const LIMIT: Duration = Duration::from_secs(2200);
+const LONG_LIMIT: Duration = Duration::from_hours(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A program to run.
@@ -27,8 +28,9 @@ struct Job {
 }
 
 /// Runs every test program and the documentation tests, as built with `arguments` of Cargo, prints the output of each one when
-/// it has ended, and returns those that failed.
+/// it has ended, and returns those that failed. `--unit` before the arguments leaves out the suites.
 pub fn run(root: &Path, arguments: &[&str], out: &mut (dyn Write + Send)) -> io::Result<Vec<String>> {
+    let limit = if std::env::var_os("SHAREBENCH_LONG").is_some() { LONG_LIMIT } else { LIMIT };
     let logs = root.join("target/test-output");
     fs::create_dir_all(&logs)?;
     let jobs = Mutex::new(VecDeque::from(jobs(root, arguments)?));
@@ -41,11 +43,11 @@ pub fn run(root: &Path, arguments: &[&str], out: &mut (dyn Write + Send)) -> io:
             let Some(job) = next else { return Ok(()) };
             let started = start.elapsed();
             let name = job.name.clone();
-            let (failure, output) = finish(job, &logs, start)?;
+            let (failure, output) = finish(job, &logs, start, limit)?;
             let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
             out.write_all(&output)?;
-            let (from, to) = (started.as_secs(), start.elapsed().as_secs());
-            writeln!(out, "-- {name}: {} s (from {from} to {to} s)\n", to - from)?;
+            let took = start.elapsed().saturating_sub(started).as_secs();
+            writeln!(out, "-- {name}: {took} s, from {} s\n", started.as_secs())?;
             if let Some(failure) = failure {
                 failures.lock().unwrap_or_else(PoisonError::into_inner).push(format!("{name}: {failure}"));
             }
@@ -63,7 +65,12 @@ pub fn run(root: &Path, arguments: &[&str], out: &mut (dyn Write + Send)) -> io:
 }
 
 /// Runs a program to its end, or to the limit, and returns why it failed, with its output.
-fn finish(mut job: Job, logs: &Path, start: Instant) -> io::Result<(Option<String>, Vec<u8>)> {
+fn finish(
+    mut job: Job,
+    logs: &Path,
+    start: Instant,
+    limit: Duration,
+) -> io::Result<(Option<String>, Vec<u8>)> {
     let path = logs.join(format!("{}.log", job.name.replace('/', "-")));
     let mut log = File::create(&path)?;
     writeln!(log, "     Running {}", job.name)?;
@@ -73,10 +80,10 @@ fn finish(mut job: Job, logs: &Path, start: Instant) -> io::Result<(Option<Strin
         if let Some(status) = child.try_wait()? {
             break (!status.success()).then(|| status.to_string());
         }
-        if start.elapsed() > LIMIT {
+        if start.elapsed() > limit {
             child.kill()?;
             child.wait()?;
-            break Some(format!("it had not ended {} s after the first test began", LIMIT.as_secs()));
+            break Some(format!("it had not ended {} s after the first test began", limit.as_secs()));
         }
         thread::sleep(POLL_INTERVAL);
     };
@@ -85,11 +92,16 @@ fn finish(mut job: Job, logs: &Path, start: Instant) -> io::Result<(Option<Strin
 
 /// Returns the test programs, which Cargo builds first where needed, and the documentation tests.
 fn jobs(root: &Path, arguments: &[&str]) -> io::Result<Vec<Job>> {
+    let (unit, arguments) = match arguments {
+        ["--unit", rest @ ..] => (true, rest),
+        all => (false, all),
+    };
     let common = [&["--locked", "--workspace"], arguments].concat();
     let line = [&["build", "--all-targets", "--quiet", "--message-format=json"], common.as_slice()].concat();
     let mut programs = test_programs(&command::output("cargo", &line, root)?);
-    // Those that run for minutes first. The order is stable within each half.
-    programs.sort_by_key(|program| !program.name.starts_with(SUITES));
+    programs.retain(|program| !(unit && program.name.starts_with(SUITES)));
+    // Those that run for minutes first, and of these the longest, `end_to_end`.
+    programs.sort_by_key(|program| (!program.name.starts_with(SUITES), program.name.clone()));
     let mut jobs: Vec<Job> = programs
         .into_iter()
         .map(|program| {
@@ -141,18 +153,22 @@ mod tests {
 
     #[test]
     fn test_programs_are_those_with_tests_and_keep_the_directory_of_their_package() {
-        let messages = r##"{"reason":"compiler-artifact","package_id":"path+file:///w/crates/stats#sharebench-stats@0.1.0","manifest_path":"/w/crates/stats/Cargo.toml","target":{"name":"sharebench_stats"},"profile":{"test":true},"executable":"/w/target/debug/deps/sharebench_stats-1"}
+        let messages = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/crates/stats#sharebench-stats@0.1.0","manifest_path":"/w/crates/stats/Cargo.toml","target":{"name":"sharebench_stats"},"profile":{"test":true},"executable":"/w/target/debug/deps/sharebench_stats-1"}
 {"reason":"compiler-artifact","package_id":"path+file:///w/crates/stats#sharebench-stats@0.1.0","manifest_path":"/w/crates/stats/Cargo.toml","target":{"name":"sharebench_stats"},"profile":{"test":false},"executable":null}
 {"reason":"compiler-artifact","package_id":"path+file:///w/crates/cli#sharebench@0.1.0","manifest_path":"/w/crates/cli/Cargo.toml","target":{"name":"sharebench"},"profile":{"test":false},"executable":"/w/target/debug/sharebench"}
 {"reason":"compiler-artifact","package_id":"path+file:///w/xtask#0.1.0","manifest_path":"/w/xtask/Cargo.toml","target":{"name":"xtask"},"profile":{"test":true},"executable":"/w/target/debug/deps/xtask-2"}
-{"reason":"build-finished","success":true}"##;
+{"reason":"build-finished","success":true}"#;
         let program = |name: &str, executable: &str, directory: &str| TestProgram {
             name: name.into(),
             executable: executable.into(),
             directory: directory.into(),
         };
         let expected = [
-            program("sharebench-stats/sharebench_stats", "/w/target/debug/deps/sharebench_stats-1", "/w/crates/stats"),
+            program(
+                "sharebench-stats/sharebench_stats",
+                "/w/target/debug/deps/sharebench_stats-1",
+                "/w/crates/stats",
+            ),
             program("xtask/xtask", "/w/target/debug/deps/xtask-2", "/w/xtask"),
         ];
         assert_eq!(test_programs(messages), expected);
@@ -165,7 +181,7 @@ mod tests {
         let ended = |script: &str| {
             let mut command = Command::new("sh");
             command.args(["-c", script]);
-            finish(Job { name: "a/b".into(), command }, &logs, Instant::now()).unwrap()
+            finish(Job { name: "a/b".into(), command }, &logs, Instant::now(), LIMIT).unwrap()
         };
         let (failure, output) = ended("echo one; echo two >&2; exit 3");
         assert_eq!(failure.as_deref(), Some("exit status: 3"));

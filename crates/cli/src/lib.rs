@@ -27,11 +27,11 @@ use std::process::ExitCode;
 use args::{Arguments, Command};
 use clap::{CommandFactory, Parser};
 use exit::Failure;
-use sharebench_cluster::StartWorld;
+use sharebench_cluster::StartRank;
 use sharebench_model::without_secrets;
 
 /// Runs the command of the process's arguments. `mpi` starts MPI; without it, runs under a launcher are rejected.
-pub fn main(mpi: Option<StartWorld>) -> ExitCode {
+pub fn main(mpi: Option<StartRank>) -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return explained(&error),
@@ -63,7 +63,7 @@ fn explained(error: &clap::Error) -> ExitCode {
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-fn run(command: Command, mpi: Option<StartWorld>) -> Result<ExitCode, Failure> {
+fn run(command: Command, mpi: Option<StartRank>) -> Result<ExitCode, Failure> {
     match command {
         Command::Demo(demo) => commands::demo::run(&demo),
         Command::Sweep(sweep) => {

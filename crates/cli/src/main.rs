@@ -13,7 +13,7 @@ use sharebench_musl_memory as _;
 
 fn main() -> ExitCode {
     #[cfg(feature = "mpi")]
-    let mpi = Some(sharebench_mpi::start as sharebench_cluster::StartWorld);
+    let mpi = Some(sharebench_mpi::start as sharebench_cluster::StartRank);
     #[cfg(not(feature = "mpi"))]
     let mpi = None;
     sharebench_cli::main(mpi)

@@ -38,4 +38,4 @@ pub use launcher::{Launched, launched};
 pub use liveness::LivenessCheck;
 pub use ranks::Ranks;
 pub use threads::{ThreadRank, threads};
-pub use transport::{Alert, Lost, StartWorld, Transport, WaitMode, World};
+pub use transport::{Alert, Lost, RankProcess, StartRank, Transport, WaitMode};

@@ -90,8 +90,8 @@ pub trait Transport: Send + Sync {
     fn subgroup(&self, size: u32) -> Option<Box<dyn Transport>>;
 }
 
-/// A launcher's processes, of which this is one, from the start of the message library to its end.
-pub trait World {
+/// This process as one of a launcher's, from the start of the message library to its end.
+pub trait RankProcess {
     /// Returns the transport between all processes.
     fn transport(&self) -> Box<dyn Transport>;
 
@@ -103,4 +103,4 @@ pub trait World {
 }
 
 /// Starts the message library in this process, or says why it cannot be used.
-pub type StartWorld = fn() -> Result<Box<dyn World>, String>;
+pub type StartRank = fn() -> Result<Box<dyn RankProcess>, String>;

@@ -9,7 +9,7 @@ use mpi::request::{Request, Scope, StaticScope, scope};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Equivalence, Root, Source};
 use mpi::{Count, Tag, Threading};
-use sharebench_cluster::{Alert, Lost, Transport, WaitMode, World};
+use sharebench_cluster::{Alert, Lost, RankProcess, Transport, WaitMode};
 
 /// Tag of messages between two ranks.
 const MESSAGE: Tag = 1;
@@ -32,7 +32,7 @@ struct MpiProcess {
 }
 
 /// Starts MPI. All processes of the launcher must call it.
-pub fn start() -> Result<Box<dyn World>, String> {
+pub fn start() -> Result<Box<dyn RankProcess>, String> {
     let wanted = Threading::Serialized;
     let (universe, given) =
         mpi::initialize_with_threading(wanted).ok_or("MPI was started before in this process")?;
@@ -42,7 +42,7 @@ pub fn start() -> Result<Box<dyn World>, String> {
     Ok(Box::new(MpiProcess { universe, lock: Arc::default() }))
 }
 
-impl World for MpiProcess {
+impl RankProcess for MpiProcess {
     fn transport(&self) -> Box<dyn Transport> {
         Box::new(Group { communicator: self.universe.world(), lock: Arc::clone(&self.lock) })
     }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use sharebench_cluster::StartWorld;
+use sharebench_cluster::StartRank;
 use sharebench_plan::ResolvedPlan;
 use sharebench_results::{RunReference, RunSink};
 
@@ -16,7 +16,12 @@ use crate::run::ranks::{Source, measure_together};
 use crate::run::targets;
 
 /// Runs a plan made from options.
-pub fn plan(plan: &ResolvedPlan, flags: &RunFlags, ranks: RankFlags, mpi: Option<StartWorld>) -> Result<ExitCode, Failure> {
+pub fn plan(
+    plan: &ResolvedPlan,
+    flags: &RunFlags,
+    ranks: RankFlags,
+    mpi: Option<StartRank>,
+) -> Result<ExitCode, Failure> {
     if let Some(exit) = measure_together(&Source::Flags(plan, ranks), flags, mpi) {
         return exit;
     }
@@ -29,7 +34,7 @@ pub fn plan(plan: &ResolvedPlan, flags: &RunFlags, ranks: RankFlags, mpi: Option
 }
 
 /// Runs a plan file, or the missing steps of an earlier run.
-pub fn file(args: &RunArgs, mpi: Option<StartWorld>) -> Result<ExitCode, Failure> {
+pub fn file(args: &RunArgs, mpi: Option<StartRank>) -> Result<ExitCode, Failure> {
     let flags = &args.run;
     if let Some(exit) = measure_together(&Source::File(args), flags, mpi) {
         return exit;

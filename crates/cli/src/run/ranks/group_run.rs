@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use sharebench_cluster::{AgreementError, Division, Launched, StartWorld, World, launched};
+use sharebench_cluster::{AgreementError, Division, Launched, RankProcess, StartRank, launched};
 use sharebench_engine::{Run, StartError, StopSignal};
 use sharebench_model::{RunOutcome, StepError, StepResult};
 use sharebench_plan::{Direction, Plan, ResolvedPlan, Work};
@@ -77,10 +77,10 @@ struct LeaderRun {
 pub fn measure_together(
     source: &Source<'_>,
     flags: &RunFlags,
-    mpi: Option<StartWorld>,
+    mpi: Option<StartRank>,
 ) -> Option<Result<ExitCode, Failure>> {
     if let Some(launched) = launched(|name| std::env::var(name).ok()) {
-        return Some(started(mpi, &launched).and_then(|world| measure_in(world, source, flags)));
+        return Some(started(mpi, &launched).and_then(|process| measure_in(process, source, flags)));
     }
     let ranks = source.ranks();
     let needs_ranks = ranks.shift_ranks > 0 || !ranks.weights.rank_weights.is_empty();
@@ -90,7 +90,7 @@ pub fn measure_together(
     })
 }
 
-fn started(mpi: Option<StartWorld>, launched: &Launched) -> Result<Box<dyn World>, Failure> {
+fn started(mpi: Option<StartRank>, launched: &Launched) -> Result<Box<dyn RankProcess>, Failure> {
     let Some(start) = mpi else {
         return Err(Failure::usage(format!(
             "this is one of {} processes ({} is set), but this sharebench was built without MPI, so each process would \
@@ -102,8 +102,12 @@ fn started(mpi: Option<StartWorld>, launched: &Launched) -> Result<Box<dyn World
     start().map_err(Failure::usage)
 }
 
-fn measure_in(world: Box<dyn World>, source: &Source<'_>, flags: &RunFlags) -> Result<ExitCode, Failure> {
-    let ended = RankGroup::join(world.transport(), source.ranks()).and_then(|mut group| {
+fn measure_in(
+    process: Box<dyn RankProcess>,
+    source: &Source<'_>,
+    flags: &RunFlags,
+) -> Result<ExitCode, Failure> {
+    let ended = RankGroup::join(process.transport(), source.ranks()).and_then(|mut group| {
         if group.ranks.is_leader() {
             lead(&mut group, source, flags)
         } else {
@@ -111,16 +115,16 @@ fn measure_in(world: Box<dyn World>, source: &Source<'_>, flags: &RunFlags) -> R
         }
     });
     let Err(failure) = ended else {
-        world.end();
+        process.end();
         return ended;
     };
     // Print the message before this process ends, because the launcher ends all processes when the first one fails.
     message(&failure);
     if matches!(failure, Failure::Internal(_)) {
         // Other ranks may wait for a message that this rank will never send.
-        world.abort(exit::INTERNAL)
+        process.abort(exit::INTERNAL)
     }
-    world.end();
+    process.end();
     Ok(failure.code())
 }
 
