@@ -48,7 +48,7 @@ fn commands_of_the_documentation_of_loads_run_unchanged() {
     for (name, bytes) in [("plan.txt", 900), ("photo.jpg", 70_000), ("accounts", 5_000)] {
         fs::write(mounted.join(name), vec![7; bytes]).unwrap();
     }
-    let docs = include_str!("../../docs/loads.md");
+    let docs = include_str!("../../docs/measure/loads.md");
     let chapter = docs.split("## How many users does my NAS support?").nth(1).unwrap();
     let chapter = chapter.split("\n## ").next().unwrap();
     let commands: Vec<&str> =

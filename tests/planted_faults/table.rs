@@ -1,4 +1,4 @@
-//! The table of docs/diagnose.md.
+//! The table of docs/measure/diagnose.md.
 
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! Citations: every document, section, rule and link that code and documents cite exists in the repository.
 //!
 //! A citation names the path from the root and the number of a section or a rule: `docs/protocols/ncp.md 2.2`,
-//! `docs/measurement-rules.md R8`. Decision records are cited as `docs/adr/0012`. Documents may also link to
+//! `docs/measure/measurement-rules.md R8`. Decision records are cited as `docs/adr/0012`. Documents may also link to
 //! each other with relative links.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -214,7 +214,7 @@ fn bare_rules(text: &str) -> Vec<(usize, String)> {
         let is_word = text[..at].ends_with(|c: char| !c.is_whitespace() && c != '(');
         let is_cited = [".md", ".md`", "and", ","].iter().any(|end| before.ends_with(end));
         if !is_word && !is_cited && rule.len() <= 3 {
-            found.push((at, format!("the rule {rule} is cited without docs/measurement-rules.md")));
+            found.push((at, format!("the rule {rule} is cited without docs/measure/measurement-rules.md")));
         }
     }
     found
@@ -243,7 +243,7 @@ mod tests {
         let file = Source::read(path, text);
         let files = [
             Source::document("docs/protocols/ncp.md", NCP),
-            Source::document("docs/measurement-rules.md", RULES),
+            Source::document("docs/measure/measurement-rules.md", RULES),
             Source::document("docs/adr/0012-stop.md", "# x"),
             Source::document("README.md", "# x"),
         ];
@@ -254,19 +254,19 @@ mod tests {
 
     #[test]
     fn citations_that_resolve_have_no_findings() {
-        let text = "//! See docs/protocols/ncp.md 2.2, docs/protocols/ncp.md 2 and 2.2 (docs/measurement-rules.md\n\
-                    //! R8, R1). README.md, docs/adr/0012 and docs/measurement-rules.md 3.1.\nlet a = \"STATUS.md\";";
+        let text = "//! See docs/protocols/ncp.md 2.2, docs/protocols/ncp.md 2 and 2.2 (docs/measure/measurement-rules.md\n\
+                    //! R8, R1). README.md, docs/adr/0012 and docs/measure/measurement-rules.md 3.1.\nlet a = \"STATUS.md\";";
         assert_eq!(check("crates/x/src/a.rs", text), Vec::<String>::new());
     }
 
     #[test]
     fn citations_that_do_not_resolve_are_found() {
-        let text = "// docs/protocols/ncp.md 2.2 and 2.3\n// docs/measurement-rules.md\n// R9\n// docs/adr/0099\n// docs/x.md";
+        let text = "// docs/protocols/ncp.md 2.2 and 2.3\n// docs/measure/measurement-rules.md\n// R9\n// docs/adr/0099\n// docs/x.md";
         assert_eq!(
             check("a.rs", text),
             [
                 "1: docs/protocols/ncp.md has no section 2.3",
-                "2: docs/measurement-rules.md has no section R9",
+                "2: docs/measure/measurement-rules.md has no section R9",
                 "4: there is no decision record 0099",
                 "5: docs/x.md: no such document; cite the path from the root",
             ]
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(
             found,
             [
-                "1: the rule R8 is cited without docs/measurement-rules.md",
+                "1: the rule R8 is cited without docs/measure/measurement-rules.md",
                 "1: ncp.md: no such document; cite the path from the root",
             ]
         );

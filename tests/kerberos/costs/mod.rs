@@ -1,4 +1,4 @@
-//! What security costs, measured (docs/kerberos.md). The figures need a quiet machine, so that these tests are no part of
+//! What security costs, measured (docs/protocols/kerberos.md). The figures need a quiet machine, so that these tests are no part of
 //! `./test`:
 //!
 //!     cargo test --release -p sharebench-tests --test kerberos costs -- --ignored --nocapture --test-threads=1

@@ -157,7 +157,7 @@ impl TargetFiles {
     }
 
     /// Makes sure that the file of a cell exists. One that is measured as it is was read since it was made, if the page
-    /// cache keeps it: the first use of a page that was only written takes longer than any other (docs/sweeps.md), and
+    /// cache keeps it: the first use of a page that was only written takes longer than any other (docs/measure/sweeps.md), and
     /// which cell comes first is chance.
     pub async fn ensure_for(
         &mut self,
@@ -192,7 +192,7 @@ impl TargetFiles {
     }
 
     /// Makes sure that `name` exists with `size` verified bytes, written in records of `record` bytes; true if it had to be
-    /// made. How a file was written stays in how a server or file system keeps it (docs/sweeps.md): a file of another
+    /// made. How a file was written stays in how a server or file system keeps it (docs/measure/sweeps.md): a file of another
     /// layout is made anew, and read before that, so that no write that was acknowledged and lost goes unnoticed.
     pub async fn ensure(
         &mut self,

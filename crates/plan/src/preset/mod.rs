@@ -227,10 +227,10 @@ mod tests {
             format!("| {} |\n", cells.join(" | ")).replace("|  |", "| |").replace("|  |", "| |")
         };
         let table: String = PRESETS.into_iter().map(row).collect();
-        let documented = include_str!("../../../../docs/presets.md");
+        let documented = include_str!("../../../../docs/measure/presets.md");
         assert!(
             documented.contains(&format!("|---|---|---|---|\n{table}\n")),
-            "docs/presets.md lacks\n{table}"
+            "docs/measure/presets.md lacks\n{table}"
         );
     }
 
