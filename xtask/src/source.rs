@@ -267,7 +267,7 @@ mod tests {
     fn area_is_the_crate_or_the_first_folder() {
         let area = |path: &str| Source::document(path, "").area().to_owned();
         assert_eq!(area("crates/engine/src/lib.rs"), "crates/engine");
-        assert_eq!(area("docs/adr/0001-x.md"), "docs");
+        assert_eq!(area("docs/design/x.md"), "docs");
         assert_eq!(area("README.md"), "README.md");
     }
 }

@@ -168,7 +168,7 @@ impl TargetFiles {
         let made = self.ensure(name, work.file_size, work.record_size, context).await?;
         let as_it_is = work.test.start() == Start::AsItIs && work.policy.cache == CachePolicy::Normal;
         // The kernel records the first use of a page: without this read the first cell on a new file would be
-        // slower than the others (docs/adr/0044).
+        // slower than the others (docs/design/cells.md).
         if made && as_it_is && self.paged {
             return self.read(name, context).await;
         }
@@ -207,7 +207,7 @@ impl TargetFiles {
         }
         if context.verify != Verify::Off && old.is_some_and(FileState::is_rewritten) {
             // A file that was rewritten is read back before it is removed, because no later read would find what a
-            // server lost of it (docs/adr/0018).
+            // server lost of it (docs/design/cells.md).
             self.reopen(name, context).await?;
             self.read(name, context).await?;
         }

@@ -63,7 +63,8 @@ impl<'p> Stopper<'p> {
     pub fn open(&self) -> Vec<usize> {
         let mut open: Vec<usize> =
             (0..self.cells.len()).filter(|cell| self.cells[*cell].decision == Decision::Continue).collect();
-        // With little time left, repetitions help most where the interval is widest (docs/adr/0012).
+        // With little time left, repetitions help most where the interval is widest
+        // (docs/design/statistics.md, Stopping).
         if self.plan.repeat.budget.is_some() && self.round >= self.plan.repeat.least {
             let width = |cell: &usize| self.cells[*cell].half_width.unwrap_or(0.0);
             open.sort_by(|a, b| width(b).total_cmp(&width(a)));

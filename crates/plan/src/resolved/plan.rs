@@ -142,7 +142,7 @@ impl ResolvedPlan {
         self.typed.repetitions.unwrap_or(1)
     }
 
-    /// True if the users of a load stay logged on from one step to the next (docs/adr/0053).
+    /// True if the users of a load stay logged on from one step to the next (docs/design/load-steps.md).
     pub fn keeps_users(&self) -> bool {
         self.typed.load.as_ref().and_then(|load| load.keep_users).unwrap_or(false)
     }
