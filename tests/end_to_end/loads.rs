@@ -25,7 +25,7 @@ fn quick(line: &str, url: &str, window: &str) -> Vec<String> {
         // The only quotes of these commands stand around an objective without blanks.
         words.push(part.replace(SHARE, url).replace('\'', ""));
     }
-    let paced = !words.iter().any(|word| word == "--find" || word == "--arrivals");
+    let paced = !words.iter().any(|word| word == "--find-knee" || word == "--arrivals");
     let small = [("--users", "1,2"), ("--scale", "300KB"), ("--warm-up", "100ms"), ("--measure", window)];
     let think = [("--think", "exp:10ms"), ("--rates", "20")];
     let wanted = small.into_iter().chain(think.into_iter().filter(|(flag, _)| (*flag == "--think") == paced));

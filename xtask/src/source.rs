@@ -81,7 +81,17 @@ impl Source {
                 collect_documents(root, &root.join(folder), &mut found)?;
             }
         }
-        for name in ["ARCHITECTURE.md", "CHANGELOG.md", "Cargo.toml", "README.md", "justfile", "test"] {
+        let at_root = [
+            "ARCHITECTURE.md",
+            "CHANGELOG.md",
+            "CONTRIBUTING.md",
+            "Cargo.toml",
+            "README.md",
+            "SECURITY.md",
+            "justfile",
+            "test",
+        ];
+        for name in at_root {
             if let Ok(text) = fs::read_to_string(root.join(name)) {
                 found.push(Self::document(name, text));
             }
