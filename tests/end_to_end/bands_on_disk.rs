@@ -248,7 +248,7 @@ fn every_cell() {
     );
     assert!(
         10 * clear.1 >= 9 * clear.0 && 10 * fair.1 >= 9 * fair.0,
-        "outside docs/measurement-rules.md 2.4"
+        "outside docs/measure/measurement-rules.md 2.4"
     );
 }
 

@@ -136,7 +136,7 @@ static WRITING: Mutex<()> = Mutex::new(());
 /// The documentation shows what was seen here; with `SHAREBENCH_WRITE_DOCS` set it is written.
 fn in_documentation(name: &str, table: &str) {
     let _alone = WRITING.lock().unwrap();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/sweeps.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/measure/sweeps.md");
     let text = fs::read_to_string(&path).unwrap();
     let (before, rest) = text.split_once(&format!("<!-- {name} -->\n")).unwrap();
     let (shown, after) = rest.split_once("<!-- end of the table -->").unwrap();
@@ -144,7 +144,7 @@ fn in_documentation(name: &str, table: &str) {
         let text = format!("{before}<!-- {name} -->\n{table}<!-- end of the table -->{after}");
         fs::write(&path, text).unwrap();
     } else {
-        assert_eq!(shown, table, "docs/sweeps.md; SHAREBENCH_WRITE_DOCS=1 writes it");
+        assert_eq!(shown, table, "docs/measure/sweeps.md; SHAREBENCH_WRITE_DOCS=1 writes it");
     }
 }
 

@@ -8,7 +8,7 @@ use sharebench_stats::{ErrorScale, LoadPoint, Usl};
 use sharebench_tests::program::find_program;
 use sharebench_tests::{Need, Sharebench, needs, python};
 
-/// Results that were printed elsewhere, with their sources named in docs/exchange.md.
+/// Results that were printed elsewhere, with their sources named in docs/measure/exchange.md.
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/exchange/tests/data").join(name)
 }
@@ -126,7 +126,7 @@ fn run_of_fio_compares_with_a_new_run() {
     let _ = answer(&analysis);
 }
 
-/// The command of docs/exchange.md.
+/// The command of docs/measure/exchange.md.
 pub const TABLE_OF_1993: [&str; 18] = [
     "import",
     "doupnik1993.csv",

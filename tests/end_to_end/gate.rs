@@ -1,9 +1,9 @@
-//! `gate` from outside: baseline, verdicts with their exit codes, outputs for CI systems, and the workflow of docs/gate.md.
+//! `gate` from outside: baseline, verdicts with their exit codes, outputs for CI systems, and the workflow of docs/measure/gate.md.
 
 use serde_json::Value;
 use sharebench_tests::{Served, Sharebench};
 
-const GUIDE: &str = include_str!("../../docs/gate.md");
+const GUIDE: &str = include_str!("../../docs/measure/gate.md");
 
 /// A plan of two small cells on one target.
 fn plan(url: &str) -> String {
@@ -17,7 +17,7 @@ fn plan(url: &str) -> String {
 fn block(language: &str) -> &'static str {
     let start = format!("```{language}\n");
     let from =
-        GUIDE.find(&start).unwrap_or_else(|| panic!("docs/gate.md has no block {start}")) + start.len();
+        GUIDE.find(&start).unwrap_or_else(|| panic!("docs/measure/gate.md has no block {start}")) + start.len();
     &GUIDE[from..from + GUIDE[from..].find("```").unwrap()]
 }
 

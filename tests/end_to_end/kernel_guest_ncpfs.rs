@@ -5,7 +5,7 @@ use std::fs;
 use sharebench_tests::need::not_available;
 use sharebench_tests::{KernelGuest, Need, Served, Sharebench, Smbd, needs};
 
-/// Environment variable with the path of the module, which no distribution of today's kernels contains (docs/ncp.md).
+/// Environment variable with the path of the module, which no distribution of today's kernels contains (docs/protocols/netware.md).
 const MODULE: &str = "SHAREBENCH_NCPFS_MODULE";
 const NAME: &str = "the_kernels_ncpfs_lists_reads_writes_renames_and_deletes";
 
@@ -13,7 +13,7 @@ const NAME: &str = "the_kernels_ncpfs_lists_reads_writes_renames_and_deletes";
 fn the_kernels_ncpfs_lists_reads_writes_renames_and_deletes() {
     needs!(KernelGuest::NEEDS, [Need::Program("python3")]);
     let Ok(module) = std::env::var(MODULE) else {
-        not_available(NAME, "SHAREBENCH_NCPFS_MODULE does not name the kernel module ncpfs (docs/ncp.md)");
+        not_available(NAME, "SHAREBENCH_NCPFS_MODULE does not name the kernel module ncpfs (docs/protocols/netware.md)");
         return;
     };
     let sharebench = Sharebench::new().unwrap();

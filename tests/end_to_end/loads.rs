@@ -25,7 +25,7 @@ fn quick(line: &str, url: &str, window: &str) -> Vec<String> {
         // The only quotes of these commands stand around an objective without blanks.
         words.push(part.replace(SHARE, url).replace('\'', ""));
     }
-    let paced = !words.iter().any(|word| word == "--find" || word == "--arrivals");
+    let paced = !words.iter().any(|word| word == "--find-knee" || word == "--arrivals");
     let small = [("--users", "1,2"), ("--scale", "300KB"), ("--warm-up", "100ms"), ("--measure", window)];
     let think = [("--think", "exp:10ms"), ("--rates", "20")];
     let wanted = small.into_iter().chain(think.into_iter().filter(|(flag, _)| (*flag == "--think") == paced));
@@ -48,7 +48,7 @@ fn commands_of_the_documentation_of_loads_run_unchanged() {
     for (name, bytes) in [("plan.txt", 900), ("photo.jpg", 70_000), ("accounts", 5_000)] {
         fs::write(mounted.join(name), vec![7; bytes]).unwrap();
     }
-    let docs = include_str!("../../docs/loads.md");
+    let docs = include_str!("../../docs/measure/loads.md");
     let chapter = docs.split("## How many users does my NAS support?").nth(1).unwrap();
     let chapter = chapter.split("\n## ").next().unwrap();
     let commands: Vec<&str> =

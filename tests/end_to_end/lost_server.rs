@@ -1,5 +1,5 @@
 //! One of several targets is lost in the middle of a run: the others are left clean. Other outcomes of such a run are listed in
-//! `docs/faults.md`.
+//! `docs/results/faults.md`.
 
 use std::fs;
 use std::time::Duration;

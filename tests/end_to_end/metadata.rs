@@ -23,7 +23,7 @@ fn requests(stored: &Stored, target: usize) -> BTreeMap<MetadataTest, f64> {
     of_target.map(|step| (test_of(step), ratio(step))).collect()
 }
 
-/// The requests of the table in docs/metadata.md.
+/// The requests of the table in docs/measure/metadata.md.
 #[expect(clippy::match_same_arms, reason = "the numbers of each protocol in one place")]
 fn documented(protocol: &str, test: MetadataTest) -> Option<f64> {
     let number = match (protocol, test) {

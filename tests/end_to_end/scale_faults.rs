@@ -67,7 +67,7 @@ fn killed_client_fails_the_run_and_finished_steps_are_kept() {
         assert_eq!(lab.kill(3, "sharebench").unwrap(), 1);
         let ended = program.wait(PATIENCE).unwrap();
         println!("{}", program.output());
-        // The code is that of mpirun (docs/scale.md): 128 and SIGKILL, or that of the leader if it ended first.
+        // The code is that of mpirun (docs/measure/scale.md): 128 and SIGKILL, or that of the leader if it ended first.
         assert!(matches!(ended.code(), Some(137 | 1)), "{ended}");
         assert_eq!(stored(), 1, "the finished step is kept");
         let json = sharebench.run(&["export", "1", "--format", "json"]).unwrap().expect_success().stdout;

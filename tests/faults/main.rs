@@ -1,5 +1,5 @@
 //! The fault suite: the outcome of a real run when server, network, storage, client machine or user fails in the middle. The
-//! table in `docs/faults.md` contains the outcomes; this suite writes and compares it.
+//! table in `docs/results/faults.md` contains the outcomes; this suite writes and compares it.
 
 #![expect(
     clippy::unwrap_used,

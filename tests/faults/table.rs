@@ -1,4 +1,4 @@
-//! Writes the outcomes to the table of `docs/faults.md`, or compares them.
+//! Writes the outcomes to the table of `docs/results/faults.md`, or compares them.
 
 use sharebench_tests::Outcomes;
 

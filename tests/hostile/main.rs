@@ -1,5 +1,5 @@
 //! Hostile servers against the real program: `sweep`, `survey`, `clean` and `probe` end, in time and in bounded memory, and
-//! do not panic. The table in `docs/hostile-servers.md` has the exit codes; this suite writes and compares it.
+//! do not panic. The table in `docs/results/hostile-servers.md` has the exit codes; this suite writes and compares it.
 
 #![expect(
     clippy::unwrap_used,
@@ -89,7 +89,7 @@ fn measure_all(modes: &[Mode]) -> Vec<Vec<Measured>> {
     jobs.sort_by_key(|job| (!modes[job.mode].is_endless, !modes[job.mode].is_slow));
     let server = Sharebench::new().unwrap();
     let served = server.serve("served").unwrap();
-    // Failed logins delay the later ones of the same address (docs/security.md).
+    // Failed logins delay the later ones of the same address (docs/results/security.md).
     let locking = server.serve("locking").unwrap();
     let measure = |sharebench: &Sharebench, job: Job, number: usize| {
         let mode = &modes[job.mode];

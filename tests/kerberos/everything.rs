@@ -1,4 +1,4 @@
-//! Every test of a sweep and two presets over Kerberos on each server, and the table of them in docs/kerberos.md.
+//! Every test of a sweep and two presets over Kerberos on each server, and the table of them in docs/results/kerberos.md.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

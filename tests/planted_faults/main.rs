@@ -1,5 +1,5 @@
 //! The benchmark `bench/run diagnose`: faults of known size are planted in real servers, and `sharebench diagnose` has to name
-//! the cause. Its table is in docs/diagnose.md.
+//! the cause. Its table is in docs/results/planted-faults.md.
 //!
 //! Results are kept in a file, one line of JSON per run, so that the benchmark continues where it was interrupted.
 

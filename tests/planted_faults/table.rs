@@ -1,4 +1,4 @@
-//! The table of docs/diagnose.md.
+//! The table of docs/results/planted-faults.md.
 
 use std::fmt::Write;
 

@@ -13,7 +13,7 @@ use crate::properties::{PlantedCache, Property, Truth};
 
 /// A planted ratio this close to the tolerance, as a logarithm, is on both of its sides.
 const EDGE: f64 = 0.001;
-/// Allowed difference of a share of storage and the planted one, as docs/measurement-rules.md K16 demands it.
+/// Allowed difference of a share of storage and the planted one, as docs/measure/measurement-rules.md K16 demands it.
 const SHARE: f64 = 0.10;
 
 /// The claims of one run.

@@ -2,7 +2,7 @@
 //! was planted.
 //!
 //! The servers are simulated and time is virtual, so that a run depends on its seeds alone. A run takes the path of a
-//! user's run: plan with its defaults, engine, results database, analysis. The table is part of docs/planted-truth.md:
+//! user's run: plan with its defaults, engine, results database, analysis. The table is part of docs/results/planted-truth.md:
 //!
 //! ```text
 //! SHAREBENCH_LONG=1 SHAREBENCH_WRITE_DOCS=1 cargo test --release -p sharebench-tests --test planted_truth -- --nocapture

@@ -1,4 +1,4 @@
-//! The table of docs/planted-truth.md.
+//! The table of docs/results/planted-truth.md.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -33,7 +33,7 @@ pub fn text(rows: &[(&Property, &Count)]) -> String {
 
 /// The documentation shows what was measured here; with `SHAREBENCH_WRITE_DOCS` set it is written.
 pub fn in_documentation(table: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/planted-truth.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results/planted-truth.md");
     let text = fs::read_to_string(&path).unwrap();
     let (before, rest) = text.split_once("<!-- table of properties -->\n").unwrap();
     let (shown, after) = rest.split_once("<!-- end of the table -->").unwrap();
@@ -41,6 +41,6 @@ pub fn in_documentation(table: &str) {
         let text = format!("{before}<!-- table of properties -->\n{table}<!-- end of the table -->{after}");
         fs::write(&path, text).unwrap();
     } else {
-        assert_eq!(shown, table, "docs/planted-truth.md; SHAREBENCH_WRITE_DOCS=1 writes it");
+        assert_eq!(shown, table, "docs/results/planted-truth.md; SHAREBENCH_WRITE_DOCS=1 writes it");
     }
 }

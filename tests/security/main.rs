@@ -1,5 +1,5 @@
 //! The security suite: malicious peers, networks and names against the real program, and a search for its secrets. The table in
-//! `docs/security.md` contains the outcomes; this suite writes and compares it.
+//! `docs/results/security.md` contains the outcomes; this suite writes and compares it.
 
 #![expect(
     clippy::unwrap_used,

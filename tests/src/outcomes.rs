@@ -17,9 +17,9 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
-    /// A table of `docs/NAME` with these columns, the first `key` of which identify a row.
+    /// A table of `docs/results/NAME` with these columns, the first `key` of which identify a row.
     pub fn new(name: &str, header: &[&'static str]) -> Self {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name);
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results").join(name);
         Self { file, header: header.to_vec(), rows: Vec::new(), partial: false }
     }
 

@@ -1,8 +1,7 @@
 //! Citations: every document, section, rule and link that code and documents cite exists in the repository.
 //!
 //! A citation names the path from the root and the number of a section or a rule: `docs/protocols/ncp.md 2.2`,
-//! `docs/measurement-rules.md R8`. Decision records are cited as `docs/adr/0012`. Documents may also link to
-//! each other with relative links.
+//! `docs/measure/measurement-rules.md R8`. Documents may also link to each other with relative links.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +45,6 @@ impl Documents {
         let lines = LineStarts::new(text);
         let mut found: Vec<(usize, String)> = Vec::new();
         found.extend(self.check_paths(file, text));
-        found.extend(self.check_records(text));
         if is_document {
             found.extend(self.check_links(file, text));
         }
@@ -84,18 +82,6 @@ impl Documents {
             };
             for section in sections.into_iter().filter(|section| !document.sections.contains(*section)) {
                 found.push((start, format!("{path} has no section {section}")));
-            }
-        }
-        found
-    }
-
-    fn check_records(&self, text: &str) -> Vec<(usize, String)> {
-        let mut found = Vec::new();
-        for (at, _) in text.match_indices("adr/") {
-            let number: String = text[at + 4..].chars().take_while(char::is_ascii_digit).collect();
-            let prefix = format!("docs/adr/{number}");
-            if number.len() == 4 && !self.by_path.keys().any(|path| path.starts_with(&prefix)) {
-                found.push((at, format!("there is no decision record {number}")));
             }
         }
         found
@@ -214,7 +200,7 @@ fn bare_rules(text: &str) -> Vec<(usize, String)> {
         let is_word = text[..at].ends_with(|c: char| !c.is_whitespace() && c != '(');
         let is_cited = [".md", ".md`", "and", ","].iter().any(|end| before.ends_with(end));
         if !is_word && !is_cited && rule.len() <= 3 {
-            found.push((at, format!("the rule {rule} is cited without docs/measurement-rules.md")));
+            found.push((at, format!("the rule {rule} is cited without docs/measure/measurement-rules.md")));
         }
     }
     found
@@ -243,8 +229,8 @@ mod tests {
         let file = Source::read(path, text);
         let files = [
             Source::document("docs/protocols/ncp.md", NCP),
-            Source::document("docs/measurement-rules.md", RULES),
-            Source::document("docs/adr/0012-stop.md", "# x"),
+            Source::document("docs/measure/measurement-rules.md", RULES),
+            Source::document("docs/design/cells.md", "# x"),
             Source::document("README.md", "# x"),
         ];
         let findings = Documents::new(&files).check(&file);
@@ -254,21 +240,20 @@ mod tests {
 
     #[test]
     fn citations_that_resolve_have_no_findings() {
-        let text = "//! See docs/protocols/ncp.md 2.2, docs/protocols/ncp.md 2 and 2.2 (docs/measurement-rules.md\n\
-                    //! R8, R1). README.md, docs/adr/0012 and docs/measurement-rules.md 3.1.\nlet a = \"STATUS.md\";";
+        let text = "//! See docs/protocols/ncp.md 2.2, docs/protocols/ncp.md 2 and 2.2 (docs/measure/measurement-rules.md\n\
+                    //! R8, R1). README.md, docs/design/cells.md and docs/measure/measurement-rules.md 3.1.\nlet a = \"STATUS.md\";";
         assert_eq!(check("crates/x/src/a.rs", text), Vec::<String>::new());
     }
 
     #[test]
     fn citations_that_do_not_resolve_are_found() {
-        let text = "// docs/protocols/ncp.md 2.2 and 2.3\n// docs/measurement-rules.md\n// R9\n// docs/adr/0099\n// docs/x.md";
+        let text = "// docs/protocols/ncp.md 2.2 and 2.3\n// docs/measure/measurement-rules.md\n// R9\n// docs/design/x.md";
         assert_eq!(
             check("a.rs", text),
             [
                 "1: docs/protocols/ncp.md has no section 2.3",
-                "2: docs/measurement-rules.md has no section R9",
-                "4: there is no decision record 0099",
-                "5: docs/x.md: no such document; cite the path from the root",
+                "2: docs/measure/measurement-rules.md has no section R9",
+                "4: docs/design/x.md: no such document; cite the path from the root",
             ]
         );
     }
@@ -279,7 +264,7 @@ mod tests {
         assert_eq!(
             found,
             [
-                "1: the rule R8 is cited without docs/measurement-rules.md",
+                "1: the rule R8 is cited without docs/measure/measurement-rules.md",
                 "1: ncp.md: no such document; cite the path from the root",
             ]
         );
@@ -287,7 +272,7 @@ mod tests {
 
     #[test]
     fn links_lead_to_files_and_headings() {
-        let text = "[a](protocols/ncp.md#22-reply-header) [b](../README.md) [c](adr) [d](https://x.y/#z)
+        let text = "[a](protocols/ncp.md#22-reply-header) [b](../README.md) [c](design) [d](https://x.y/#z)
 [measurement-rules.md](measurement-rules.md#31-blocks-and-more) `v[0](x)` [self](#top)\n# Top";
         let with_self = Source::document("docs/a.md", text);
         assert_eq!(check("docs/a.md", text), ["2: the link #top leads to no heading"]);

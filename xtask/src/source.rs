@@ -81,7 +81,17 @@ impl Source {
                 collect_documents(root, &root.join(folder), &mut found)?;
             }
         }
-        for name in ["ARCHITECTURE.md", "CHANGELOG.md", "Cargo.toml", "README.md", "justfile", "test"] {
+        let at_root = [
+            "ARCHITECTURE.md",
+            "CHANGELOG.md",
+            "CONTRIBUTING.md",
+            "Cargo.toml",
+            "README.md",
+            "SECURITY.md",
+            "justfile",
+            "test",
+        ];
+        for name in at_root {
             if let Ok(text) = fs::read_to_string(root.join(name)) {
                 found.push(Self::document(name, text));
             }
@@ -267,7 +277,7 @@ mod tests {
     fn area_is_the_crate_or_the_first_folder() {
         let area = |path: &str| Source::document(path, "").area().to_owned();
         assert_eq!(area("crates/engine/src/lib.rs"), "crates/engine");
-        assert_eq!(area("docs/adr/0001-x.md"), "docs");
+        assert_eq!(area("docs/design/x.md"), "docs");
         assert_eq!(area("README.md"), "README.md");
     }
 }

@@ -1,4 +1,4 @@
-//! The bars of a gate, counted over series of nights in virtual time (docs/gate.md, What it finds).
+//! The bars of a gate, counted over series of nights in virtual time (docs/measure/gate.md, What it finds).
 //!
 //! Every commit counts 100 series per row with fixed seeds. The long form counts 1,000 with new seeds (or those of
 //! `SHAREBENCH_SEED`), and writes its table on request:
@@ -126,7 +126,7 @@ fn falls_are_found_and_equal_nights_raise_no_alarm() {
     }
     println!("{table}");
     if series == 1_000 && std::env::var_os("SHAREBENCH_WRITE_DOCS").is_some() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gate.md");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/measure/gate.md");
         let text = fs::read_to_string(&path).unwrap();
         let (before, rest) = text.split_once(BEGIN).unwrap();
         let (_, after) = rest.split_once(END).unwrap();

@@ -99,7 +99,7 @@ pub enum Command {
     /// Run a plan, and fail if it is slower than the runs of this plan that passed before: for CI and nightly checks.
     #[command(after_help = GATE_HELP)]
     Gate(GateArgs),
-    /// Serve a directory or memory over SMB, NFSv3 and NCP.
+    /// Serve a directory or memory over SMB, NFS and NCP.
     #[command(after_help = SERVE_HELP)]
     Serve(ServeArgs),
     /// Relay TCP connections with an added round-trip time and a limited rate, to simulate a distance.

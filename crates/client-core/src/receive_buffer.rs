@@ -14,7 +14,7 @@ const HEADER_ALLOWANCE_BYTES: usize = 256;
 ///
 /// One read fills the buffer with a burst of replies; the client parses them from the front and consumes what it has
 /// parsed. The memory comes from the thread's pool when the first byte is awaited and goes back when the session pauses,
-/// because thousands of idle sessions would otherwise keep one buffer each (docs/adr/0026).
+/// because thousands of idle sessions would otherwise keep one buffer each (docs/design/user-sessions.md).
 #[derive(Debug)]
 pub struct ReceiveBuffer {
     /// Empty while the session is idle.

@@ -48,7 +48,7 @@ pub trait SlotPayload {
 /// Buffers of a protocol that sends payload without anything in front of it.
 ///
 /// The memory comes from the thread's pool on first use and goes back when the session pauses: most of ten thousand users
-/// are idle at any time (docs/adr/0026).
+/// are idle at any time (docs/design/user-sessions.md).
 #[derive(Debug)]
 pub struct SlotPayloads {
     /// Empty while the session is idle.

@@ -191,7 +191,7 @@ fn an_empty_field_of_an_axis_means_its_usual_position() {
     assert_eq!(shells.collect::<Vec<_>>(), [None, Some("netx")]);
 }
 
-/// The one command of docs/exchange.md.
+/// The one command of docs/measure/exchange.md.
 fn table_of_1993() -> Options {
     let map = [
         "run=section",

@@ -1,9 +1,9 @@
 //! Kerberos for the clients and servers, through the GSSAPI library of the system.
 //!
 //! The library (MIT Kerberos, or Heimdal) is loaded when the first login needs it, so that the program neither links it
-//! nor requires it (docs/adr/0100). It requests tickets and establishes security contexts (RFC 2743, RFC 4121). Once a
-//! context is established, [`Protection`] signs and encrypts messages with the keys of the context and without the
-//! library, because the library copies every message (docs/adr/0101).
+//! nor requires it. It requests tickets and establishes security contexts (RFC 2743, RFC 4121). Once a context is
+//! established, [`Protection`] signs and encrypts messages with the keys of the context and without the library,
+//! because the library copies every message (docs/design/security-layers.md has the reasons for both).
 //!
 //! This crate knows neither SMB nor NFS, and has no clock and no sockets of its own. Calls that request a ticket block
 //! until the KDC answers; callers run them on a thread that may block.

@@ -72,7 +72,7 @@ pub struct File {
     pub directory: bool,
     /// Its directory, where the input shows it.
     pub parent: Option<u32>,
-    /// The class of its extension, by the types of `sharebench load` (docs/loads.md); none where no name was seen.
+    /// The class of its extension, by the types of `sharebench load` (docs/measure/loads.md); none where no name was seen.
     pub extension: Option<&'static str>,
     /// Length at its first operation, bytes, where the input shows it (attributes of a reply).
     pub size: Option<u64>,

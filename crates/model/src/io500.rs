@@ -1,7 +1,7 @@
 //! The phases of IO500.
 
 /// A phase of IO500 that counts towards its score. Names and order are those that the program prints; published outputs
-/// are the source (docs/adr/0139).
+/// are the source (docs/design/metadata.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Io500Phase {
     /// Each job writes a file of its own in large records.

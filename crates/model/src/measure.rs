@@ -60,7 +60,7 @@ impl CpuTime {
 }
 
 /// The effective sample size of the response times at one of their quantiles: requests that queue after each
-/// other are not independent (docs/measurement-rules.md R5).
+/// other are not independent (docs/measure/measurement-rules.md R5).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ResponseSampleSize {
     /// Which quantile, 0..1.

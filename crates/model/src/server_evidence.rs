@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Service times of cache probes in nanoseconds, in the order of the probes (docs/measurement-rules.md R8).
+/// Service times of cache probes in nanoseconds, in the order of the probes (docs/measure/measurement-rules.md R8).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProbeTimes {

@@ -3,7 +3,7 @@
 //! The compiler calls these functions for every copy, fill and comparison whose length it does not know. On `x86_64`, musl
 //! starts one string instruction for each of them, which costs tens of cycles for the few bytes of a header and a fifth more
 //! time for file data that begins at another position within a word than its destination; it compares byte by byte. On
-//! other processors and with glibc nothing is replaced. The figures are in docs/adr/0077-allocator-of-the-static-program.md.
+//! other processors and with glibc nothing is replaced. The figures are in docs/design/memory.md.
 //!
 //! A program names this crate (`use sharebench_musl_memory as _;`); the linker then takes these functions instead of those of
 //! the C library, because it finds them first.

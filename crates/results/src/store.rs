@@ -390,7 +390,8 @@ fn begin(transaction: &Transaction<'_>, header: &RunHeader) -> Result<RunId, Pro
             header.started_unix_ms.cast_signed(),
             header.version,
             header.plan,
-            // As text: the seed uses all 64 bits, and integers of SQLite are signed (docs/adr/0006).
+            // As text: the seed uses all 64 bits, and integers of SQLite are signed
+            // (docs/design/results-store.md).
             header.seed.to_string(),
             header.steps_planned,
             to_json("environment", &header.environment)?,

@@ -1,4 +1,4 @@
-//! Server cache or storage, distinguished by probes ahead of the workload (docs/measurement-rules.md R8).
+//! Server cache or storage, distinguished by probes ahead of the workload (docs/measure/measurement-rules.md R8).
 //!
 //! Every probe is a triple under the same load: a record the workload will need later, the same record again
 //! (certainly in the cache by now), and a record that was not accessed since it was purged (certainly not cached). The
@@ -219,7 +219,7 @@ pub fn attribute(probes: &Probes<'_>) -> Result<Attribution, AttributionError> {
         return Err(AttributionError::ReserveWarms(drift));
     }
     // The geometric mean: times of caches differ by factors, so the middle between them is one of
-    // logarithms (docs/measurement-rules.md 2.2).
+    // logarithms (docs/measure/measurement-rules.md 2.2).
     let threshold = (hot_median * cold_median).sqrt();
     let above = |times: &[f64]| times.iter().filter(|t| **t > threshold).count() as f64 / times.len() as f64;
     let a = above(probes.hot);

@@ -1,4 +1,4 @@
-//! docs/measurement-rules.md R7: how many users a server carries, by the model with the best prediction of held-out
+//! docs/measure/measurement-rules.md R7: how many users a server carries, by the model with the best prediction of held-out
 //! loads; or the reason why there is no forecast.
 
 use std::fmt;
@@ -132,7 +132,7 @@ pub fn fit_capacity(points: &[LoadPoint], think: f64) -> Result<Capacity, Foreca
         return Err(ForecastError::TooFewSteps(loads.len()));
     }
     // The last loads, not random ones: a forecast extrapolates, so the models compete in that
-    // (docs/measurement-rules.md 1.8).
+    // (docs/measure/measurement-rules.md 1.8).
     let from = loads[loads.len() - (loads.len() / 4).max(1)];
     let (known, left_out): (Vec<LoadPoint>, Vec<LoadPoint>) = sorted.iter().partition(|p| p.load < from);
     let candidates = models(&known, think);
@@ -157,7 +157,7 @@ pub fn forecast(points: &[LoadPoint], think: f64, load: f64, seed: u64) -> Resul
     let (Some(first), Some(last)) = (points.iter().min_by(by_load), points.iter().max_by(by_load)) else {
         return Err(ForecastError::TooFewSteps(0));
     };
-    // Beyond twice the largest load the error of the USL is tens of percent (docs/measurement-rules.md
+    // Beyond twice the largest load the error of the USL is tens of percent (docs/measure/measurement-rules.md
     // 1.8).
     if load > last.load * REACH {
         return Err(ForecastError::TooFar(last.load));

@@ -85,7 +85,7 @@ pub fn dependent_quantile_ranks(n: u64, p: f64, size: EffectiveSampleSize, level
 /// Quantiles above the recorded share are therefore unknown.
 pub fn is_lower_bound(p: f64, recorded: u64, censored: u64) -> bool {
     let share = censored as f64 / (recorded + censored).max(1) as f64;
-    // 1 % is the limit above which percentiles are lower bounds (docs/measurement-rules.md 1.7).
+    // 1 % is the limit above which percentiles are lower bounds (docs/measure/measurement-rules.md 1.7).
     share > 0.01 && p >= 1.0 - share
 }
 

@@ -7,7 +7,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 /// Probability that a standard normal variable is at most `x`.
 ///
 /// The complementary error function of libm is exact to the last digits; that of statrs is off by 1e-12
-/// (docs/adr/0046-distributions.md).
+/// (docs/design/statistics.md).
 pub fn normal_cdf(x: f64) -> f64 {
     libm::erfc(-x / SQRT_2) / 2.0
 }

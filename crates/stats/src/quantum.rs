@@ -1,4 +1,4 @@
-//! Known answer K17 (docs/measurement-rules.md K17): the resolution of a clock, inferred from the times that it gave.
+//! Known answer K17 (docs/measure/measurement-rules.md K17): the resolution of a clock, inferred from the times that it gave.
 //!
 //! A DOS timer ticks 18.2065 times a second, a mains clock 50 or 60 times, Windows 64 times, old Unix 100
 //! times; a program may print its times in hundredths of a second in addition.

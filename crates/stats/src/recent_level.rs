@@ -14,7 +14,7 @@ use crate::student::student_quantile;
 use crate::{Estimate, Interval};
 
 /// Probability of a false fall for each number of latest runs, from one to five. About 15 of 1,000 simulated series of 20
-/// equal runs have one, because the numbers of latest runs share most of their runs (docs/gate.md).
+/// equal runs have one, because the numbers of latest runs share most of their runs (docs/measure/gate.md).
 const ERRORS: [f64; 5] = [0.0001, 0.0002, 0.0005, 0.001, 0.006];
 
 /// A run is noisier than usual if its error is beyond this many times that of a usual run. With six repetitions an error

@@ -60,7 +60,7 @@ pub fn hodges_lehmann(differences: &[f64], level: f64) -> Option<Estimate> {
     }
     let n = differences.len();
     let mut walsh = Vec::with_capacity(n * (n + 1) / 2);
-    // i <= j, so every observation is also averaged with itself (docs/measurement-rules.md R1).
+    // i <= j, so every observation is also averaged with itself (docs/measure/measurement-rules.md R1).
     for (i, a) in differences.iter().enumerate() {
         walsh.extend(differences[i..].iter().map(|b| f64::midpoint(*a, *b)));
     }

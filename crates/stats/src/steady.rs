@@ -1,4 +1,4 @@
-//! docs/measurement-rules.md R5: whether a load has reached steady state, and from when on. "Never" is a valid result.
+//! docs/measure/measurement-rules.md R5: whether a load has reached steady state, and from when on. "Never" is a valid result.
 //!
 //! Source: change points as in Barrett et al.: Virtual machine warmup blows hot and cold, OOPSLA 2017;
 //! trend by Theil (1950) and Sen, J. Amer. Statist. Assoc. 63 (1968) 1379.

@@ -36,7 +36,7 @@ pub enum Decision {
     Unusable,
 }
 
-/// docs/measurement-rules.md R1: repeat until the interval is narrow, between a minimum and a maximum number of repetitions.
+/// docs/measure/measurement-rules.md R1: repeat until the interval is narrow, between a minimum and a maximum number of repetitions.
 ///
 /// The rule gets a width and nothing else, so that it cannot depend on the sign or on a p-value.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,4 +1,4 @@
-//! Known answer K16 (docs/measurement-rules.md K16): the share of storage estimated by probes ahead of the workload,
+//! Known answer K16 (docs/measure/measurement-rules.md K16): the share of storage estimated by probes ahead of the workload,
 //! against a simulated server that logs its hits.
 
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! Known answers K10 and K11 (docs/measurement-rules.md K10, K11): the scalability law on published and exact data,
+//! Known answers K10 and K11 (docs/measure/measurement-rules.md K10, K11): the scalability law on published and exact data,
 //! the choice of models, and rejected forecasts.
 
 use sharebench_model::Random;

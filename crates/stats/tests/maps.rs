@@ -1,4 +1,4 @@
-//! Known answers K7, K8 (docs/measurement-rules.md K7, K8) and planted parts: whole maps of cells, measured in
+//! Known answers K7, K8 (docs/measure/measurement-rules.md K7, K8) and planted parts: whole maps of cells, measured in
 //! repetitions that share their shocks.
 
 use std::collections::BTreeMap;

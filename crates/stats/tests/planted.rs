@@ -1,4 +1,4 @@
-//! Known answer K9 (docs/measurement-rules.md K9): parts, zones and crossovers planted into maps are found where they
+//! Known answer K9 (docs/measure/measurement-rules.md K9): parts, zones and crossovers planted into maps are found where they
 //! are. Positions are exact once each cell is known well enough; with fewer repetitions a part may be too small, but
 //! never reaches beyond what was planted.
 

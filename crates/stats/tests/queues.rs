@@ -1,4 +1,4 @@
-//! Known answer K15 (docs/measurement-rules.md K15): how often intervals of percentiles cover the true value where requests
+//! Known answer K15 (docs/measure/measurement-rules.md K15): how often intervals of percentiles cover the true value where requests
 //! queue.
 
 use sharebench_model::Random;

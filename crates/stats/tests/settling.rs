@@ -1,4 +1,4 @@
-//! Known answer K13 (docs/measurement-rules.md K13): shapes of warm-up, and how often each is called steady.
+//! Known answer K13 (docs/measure/measurement-rules.md K13): shapes of warm-up, and how often each is called steady.
 
 use sharebench_model::Random;
 use sharebench_stats::{SteadyState, normal_quantile, steady_state};

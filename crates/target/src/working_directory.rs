@@ -2,7 +2,7 @@
 //!
 //! A directory has a long name, or, on volumes whose names are limited to eight characters and an extension of three, the
 //! 8.3 name that [`short_directory`] derives from it. Another process, another protocol or another mount of the same
-//! volume finds either of them (docs/adr/0052).
+//! volume finds either of them (docs/design/ncp.md).
 
 use sharebench_model::mix;
 

@@ -6,7 +6,7 @@
 //! connections were before it.
 //!
 //! This crate knows neither RPC nor NFS: its callers exchange the calls that precede a handshake. The library is `rustls` on
-//! `aws-lc-rs` (docs/adr/0103).
+//! `aws-lc-rs` (docs/design/security-layers.md).
 
 mod client;
 mod error;

@@ -1,10 +1,10 @@
-//! What security costs, measured (docs/kerberos.md). The figures need a quiet machine, so that these tests are no part of
+//! What security costs, measured (docs/results/kerberos.md). The figures need a quiet machine, so that these tests are no part of
 //! `./test`:
 //!
 //!     cargo test --release -p sharebench-tests --test kerberos costs -- --ignored --nocapture --test-threads=1
 //!
-//! Rates are compared in paired slices of one run (docs/adr/0050). The CPU time of the client is that of the operations of a
-//! step; that of the server is what its processes consume per further byte.
+//! Rates are compared in paired slices of one run (docs/design/cells.md, Slices). The CPU time of the client is that of
+//! the operations of a step; that of the server is what its processes consume per further byte.
 
 mod cpu;
 mod goals;

@@ -42,7 +42,8 @@ pub fn write(release: &Release, program: &Program, tree: &Path, directory: &Path
     Ok(name)
 }
 
-/// The program is static on purpose (docs/adr/0055). lintian takes a position-independent one (`x86_64`) for a library.
+/// The program is static on purpose (docs/design/packaging.md). lintian takes a position-independent one (`x86_64`) for
+/// a library.
 fn write_overrides(tree: &Path) -> io::Result<()> {
     let overrides = tree.join("usr/share/lintian/overrides");
     fs::create_dir_all(&overrides)?;

@@ -1,4 +1,4 @@
-//! Cache shares (docs/measurement-rules.md R8): where the bytes delivered to the application came from, as far as the
+//! Cache shares (docs/measure/measurement-rules.md R8): where the bytes delivered to the application came from, as far as the
 //! evidence goes.
 //!
 //! Bytes that did not cross the wire came from the client's cache. Bytes that did came from the server's cache or from

@@ -1,4 +1,4 @@
-//! Whether a run is slower than the good runs of its plan before it (docs/gate.md has the rule and its reasons).
+//! Whether a run is slower than the good runs of its plan before it (docs/measure/gate.md has the rule and its reasons).
 
 mod baseline;
 pub(crate) mod calibration;

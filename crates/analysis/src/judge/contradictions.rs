@@ -1,4 +1,4 @@
-//! Contradictions (docs/measurement-rules.md R11): numbers that cannot be what they are said to be. They are shown, and
+//! Contradictions (docs/measure/measurement-rules.md R11): numbers that cannot be what they are said to be. They are shown, and
 //! never corrected.
 
 use sharebench_model::units::{BitRate, counted, percent, show_nanos, show_rate};

@@ -1,4 +1,4 @@
-//! Reads that no disk of the time delivers (docs/measurement-rules.md R11).
+//! Reads that no disk of the time delivers (docs/measure/measurement-rules.md R11).
 
 use sharebench_model::units::{counted, show_rate};
 

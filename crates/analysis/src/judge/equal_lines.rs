@@ -1,5 +1,5 @@
 //! Tests, systems, rows and columns of imported tables that are equal digit for digit: one is probably a copy of the other
-//! (docs/measurement-rules.md R11).
+//! (docs/measure/measurement-rules.md R11).
 
 use std::collections::BTreeSet;
 

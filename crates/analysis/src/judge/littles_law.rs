@@ -1,4 +1,4 @@
-//! Little's law for loads: users, rates, response and think times that belong together (docs/measurement-rules.md R11).
+//! Little's law for loads: users, rates, response and think times that belong together (docs/measure/measurement-rules.md R11).
 
 use sharebench_model::axis;
 use sharebench_model::units::{counted, percent, show_nanos, three_digits};

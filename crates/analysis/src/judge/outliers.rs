@@ -1,4 +1,4 @@
-//! Cells of imported tables that do not fit the surface of their neighbours (docs/measurement-rules.md R11).
+//! Cells of imported tables that do not fit the surface of their neighbours (docs/measure/measurement-rules.md R11).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The map of one comparison, and the parts of it in which two systems differ (docs/measurement-rules.md R3).
+//! The map of one comparison, and the parts of it in which two systems differ (docs/measure/measurement-rules.md R3).
 
 use sharebench_stats::{
     CellInterval, Direction, Estimate, Evidence, Interval, MapOptions, Part, PartitionedMap, partition_map,

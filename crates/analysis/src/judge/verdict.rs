@@ -1,4 +1,4 @@
-//! The verdict of a comparison, and what lowers the confidence in it (docs/measurement-rules.md R12).
+//! The verdict of a comparison, and what lowers the confidence in it (docs/measure/measurement-rules.md R12).
 
 use sharebench_model::{ErrorClass, RunOutcome, StepError, Verdict};
 

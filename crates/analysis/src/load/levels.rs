@@ -82,7 +82,7 @@ fn capacity(steps: &LoadSteps<'_>, unit: RateUnit) -> SeriesFigure {
 
 /// The fewest users at which the rate is within one standard error of the highest mean over all repetitions. The highest step
 /// of each repetition would be too high wherever several steps are equal: on a plateau of three steps its interval covers 10
-/// to 56 %, that of the highest mean 92 to 95 %, and this one 93 to 96 % (docs/measurement-rules.md R7).
+/// to 56 %, that of the highest mean 92 to 95 %, and this one 93 to 96 % (docs/measure/measurement-rules.md R7).
 pub(crate) fn peak(rates: &BTreeMap<u64, ByRepetition>) -> Option<u64> {
     let highest = rates.values().max_by(|x, y| mean_log(x).total_cmp(&mean_log(y)))?;
     let reaches = |rates: &ByRepetition| {

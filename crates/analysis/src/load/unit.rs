@@ -1,4 +1,5 @@
-//! Whether a system sustains the users of a load step, in the unit in which they think (docs/adr/0121).
+//! Whether a system sustains the users of a load step, in the unit in which they think
+//! (docs/design/workloads.md, Units).
 
 use sharebench_model::{LoadUnit, Measure, StepResult, UnitObjective, axis};
 use sharebench_stats::{Estimate, Interval, student_quantile};

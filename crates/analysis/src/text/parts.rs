@@ -1,4 +1,4 @@
-//! The parts of a map in words (docs/measurement-rules.md R3).
+//! The parts of a map in words (docs/measure/measurement-rules.md R3).
 
 use sharebench_model::units::{counted, percent};
 use sharebench_stats::{Estimate, Interval};

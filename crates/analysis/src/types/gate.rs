@@ -52,7 +52,7 @@ impl Default for GateOptions {
 }
 
 impl GateOptions {
-    /// The scatter between runs that a limit is made for, as a share of the limit: with two fifths the bars of docs/gate.md
+    /// The scatter between runs that a limit is made for, as a share of the limit: with two fifths the bars of docs/measure/gate.md
     /// hold.
     const SCATTER: f64 = 0.4;
     /// Beyond this many times that scatter a run is too noisy for the limit.
@@ -119,7 +119,7 @@ impl GateLine {
 /// The verdict of a gate on one run.
 ///
 /// [`gate()`](crate::gate()) computes it once, from the good runs and the run that is judged; every output of the command
-/// shows it, and the exit code follows from it. Its rule, with the reasons, is in docs/gate.md.
+/// shows it, and the exit code follows from it. Its rule, with the reasons, is in docs/measure/gate.md.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GateVerdict {
     /// What it is.

@@ -144,7 +144,7 @@ pub(crate) enum RateLimit {
     ThinkTime,
 }
 
-/// How far the load of one system can be predicted (docs/measurement-rules.md R7).
+/// How far the load of one system can be predicted (docs/measure/measurement-rules.md R7).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CapacityReport {
     /// Index into [`crate::Analysis::systems`].

@@ -46,7 +46,7 @@ pub enum InconclusiveReason {
     Stalls,
 }
 
-/// How far the machine and the method support a conclusive verdict (docs/measurement-rules.md R12).
+/// How far the machine and the method support a conclusive verdict (docs/measure/measurement-rules.md R12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Confidence {
@@ -169,7 +169,7 @@ impl Objection {
     }
 }
 
-/// Repetitions from which the interval holds at its level (docs/measurement-rules.md 1.4).
+/// Repetitions from which the interval holds at its level (docs/measure/measurement-rules.md 1.4).
 pub const FULL_REPETITIONS: usize = 10;
 
 /// The verdict of a comparison of two systems: the one claim that every output makes about them.

@@ -33,7 +33,7 @@ pub const COMPARE_HELP: &str = "Examples:
   sharebench compare --series 11 12 13 14 15 16 17     # which run changed the level?
 
 Steps of two systems are compared if their coordinates are equal; steps without a counterpart are listed. Later
-systems are compared with earlier ones. docs/comparisons.md explains the output.";
+systems are compared with earlier ones. docs/measure/comparisons.md explains the output.";
 
 #[derive(Debug, Args)]
 pub struct CompareArgs {

@@ -27,7 +27,7 @@ pub struct DepthAxes {
     /// Queue depths: operations in flight [default: 1,2,4,8].
     #[arg(long, value_name = "DEPTHS", value_delimiter = ',')]
     pub depths: Option<Vec<Values<u32>>>,
-    /// Tests; docs/sweeps.md lists them [default: read,rewrite,random-read,random-write].
+    /// Tests; docs/measure/sweeps.md lists them [default: read,rewrite,random-read,random-write].
     #[arg(long, value_name = "TESTS", value_delimiter = ',', value_parser = record_tests)]
     pub tests: Option<Vec<Vec<Test>>>,
 }

@@ -37,7 +37,7 @@ pub const GATE_HELP: &str = "Examples:
   sharebench gate nightly.toml --calibrate 8     # which limit can this machine hold?
 
 The first run of a plan on a host is its baseline. Each later run is compared with the runs before it, unless they were
-slower or invalid. docs/gate.md explains the rule and has a workflow for CI.";
+slower or invalid. docs/measure/gate.md explains the rule and has a workflow for CI.";
 
 /// Most runs before that are compared: older ones no longer say how much today's runs scatter.
 const MAX_RUNS_BEFORE: usize = 30;

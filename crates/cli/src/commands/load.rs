@@ -26,7 +26,7 @@ pub const LOAD_HELP: &str = "Examples:
   sharebench load smb://alice@nas/share --workload single --find-knee --slo 'p95<20ms,errors<0.1%'
 
 A preset is a workload with steps, think times and windows; `sharebench presets` lists them with their parameters.
-Other options replace its values one by one. docs/loads.md explains how to write a workload.";
+Other options replace its values one by one. docs/measure/loads.md explains how to write a workload.";
 
 #[derive(Debug, Args)]
 pub struct LoadArgs {

@@ -37,8 +37,8 @@ pub struct SweepAxes {
     /// Record sizes: bytes per operation [default: 4KiB,64KiB,1MiB].
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub record_sizes: Option<Vec<Values<ByteSize>>>,
-    /// Tests or groups of tests: usual, requests, streams, mmap, all (docs/sweeps.md lists them), metadata
-    /// and server-side (docs/metadata.md), locks (docs/locks.md) [default: usual].
+    /// Tests or groups of tests: usual, requests, streams, mmap, all (docs/measure/sweeps.md lists them), metadata
+    /// and server-side (docs/measure/metadata.md), locks (docs/measure/locks.md) [default: usual].
     #[arg(long, value_name = "TESTS", value_delimiter = ',', value_parser = SweepTest::named)]
     pub tests: Option<Vec<Vec<SweepTest>>>,
     /// Phases of IO500: mdtest-easy (empty files, own directories), mdtest-hard (3901 bytes, one directory for all jobs),

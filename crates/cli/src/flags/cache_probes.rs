@@ -6,7 +6,7 @@ use sharebench_plan::{Bypass, CacheProbes, Cold};
 
 use super::heading;
 
-/// Cache probes of a sweep or a depth study (docs/cache-probes.md).
+/// Cache probes of a sweep or a depth study (docs/measure/cache-probes.md).
 #[derive(Debug, Args, Default)]
 #[command(next_help_heading = heading::CACHES)]
 pub struct CacheProbeFlags {

@@ -10,7 +10,7 @@ use super::heading;
 #[cfg(feature = "pages")]
 use crate::monitoring::prometheus::address;
 
-/// The dashboard of commands that measure (docs/reports.md).
+/// The dashboard of commands that measure (docs/measure/reports.md).
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct DashboardFlags {
     /// Show the run in the browser of this machine, and the report at its end: print the address of the page. On a

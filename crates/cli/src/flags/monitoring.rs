@@ -14,7 +14,7 @@ use crate::monitoring::Monitoring;
 use crate::monitoring::prometheus::address;
 use crate::monitoring::server_metrics::ExporterUrl;
 
-/// Monitoring of a run and of servers (docs/loads.md).
+/// Monitoring of a run and of servers (docs/measure/loads.md).
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = heading::MONITORING)]
 pub struct MonitoringFlags {

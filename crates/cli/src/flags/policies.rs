@@ -7,7 +7,7 @@ use sharebench_plan::{Policies, ServerCacheState};
 
 use super::heading;
 
-/// Cache and sync policies of a sweep or a depth study (docs/sweeps.md).
+/// Cache and sync policies of a sweep or a depth study (docs/measure/sweeps.md).
 #[derive(Debug, Args, Default)]
 #[command(next_help_heading = heading::CACHES)]
 pub struct PolicyFlags {

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::heading;
 
-/// Division of jobs and files between ranks (docs/scale.md).
+/// Division of jobs and files between ranks (docs/measure/scale.md).
 #[derive(Debug, Args, Default, Clone)]
 #[command(next_help_heading = heading::RANKS)]
 pub struct RankFlags {

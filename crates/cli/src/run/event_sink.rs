@@ -83,7 +83,7 @@ impl EventSink {
         let begins = matches!(event, RunEvent::StepStarted { .. } | RunEvent::Finished(_));
         if !begins && self.header.is_some() {
             // The run is created in the results database when its first step starts, so that a target that
-            // cannot be reached, or has too little space, leaves no trace there (docs/adr/0008).
+            // cannot be reached, or has too little space, leaves no trace there (docs/design/results-store.md).
             return self.waiting.push(event.clone());
         }
         if let Some(header) = self.header.take() {

@@ -335,7 +335,8 @@ impl<'a> Measurement<'a> {
             // Nothing cleans up any more, so the user gets the command that does.
             message(self.leftovers_on(index));
         }
-        // The second Ctrl-C has to work while the cleanup of the first one hangs (docs/adr/0008).
+        // The second Ctrl-C has to work while the cleanup of the first one hangs
+        // (docs/design/command-line.md).
         std::process::exit(i32::from(exit::STOPPED));
     }
 

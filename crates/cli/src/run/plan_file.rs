@@ -75,7 +75,7 @@ pub fn resumable(reference: &RunReference, args: &RunArgs) -> Result<Resumable, 
 }
 
 /// Separates the finished steps of a series that was interrupted, by their positions, from those that count. A series keeps
-/// its users from step to step, so that it starts again as a whole (docs/adr/0053); each repetition is a series.
+/// its users from step to step, so that it starts again as a whole (docs/design/load-steps.md); each repetition is a series.
 fn restarted(plan: &ResolvedPlan, steps: Vec<StepResult>) -> (Vec<u32>, Vec<StepResult>) {
     if !plan.keeps_users() {
         return (Vec::new(), steps);

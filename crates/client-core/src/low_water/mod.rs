@@ -1,4 +1,4 @@
-//! How much has to arrive before the kernel wakes a reader (docs/adr/0146).
+//! How much has to arrive before the kernel wakes a reader (docs/design/sockets.md).
 
 #[cfg(not(target_os = "linux"))]
 mod absent;

@@ -83,7 +83,7 @@ impl Serialize for Saving {
 /// What a change would gain.
 ///
 /// The gain is a time. The factor follows from it: total divided by the rest. Where the rest is small, its error is the error
-/// of the factor, and a computed factor is then stated as a lower bound (docs/adr/0136).
+/// of the factor, and a computed factor is then stated as a lower bound (docs/design/diagnosis.md).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gain {

@@ -1,4 +1,4 @@
-//! Known answer K16 (docs/measurement-rules.md K16): attribution to server cache and storage by probes ahead
+//! Known answer K16 (docs/measure/measurement-rules.md K16): attribution to server cache and storage by probes ahead
 //! of the workload, against a server that logs its cache hits.
 
 use std::collections::BTreeMap;

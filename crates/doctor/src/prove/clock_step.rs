@@ -1,4 +1,4 @@
-//! Known answer K20 (docs/measurement-rules.md K20): setting the wall clock back does not change a measured time.
+//! Known answer K20 (docs/measure/measurement-rules.md K20): setting the wall clock back does not change a measured time.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Known answer K5 (docs/measurement-rules.md K5): users with think time, against exact mean value analysis
+//! Known answer K5 (docs/measure/measurement-rules.md K5): users with think time, against exact mean value analysis
 //! of the executed think and service times.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Known answer K19 (docs/measurement-rules.md K19): hosts whose clocks are off by seconds start within
+//! Known answer K19 (docs/measure/measurement-rules.md K19): hosts whose clocks are off by seconds start within
 //! milliseconds of each other.
 
 use std::io::{Read, Write};

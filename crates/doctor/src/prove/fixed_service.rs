@@ -1,4 +1,4 @@
-//! Known answers K1 and K2 (docs/measurement-rules.md K1, K2): a device of fixed service time, and a link of fixed
+//! Known answers K1 and K2 (docs/measure/measurement-rules.md K1, K2): a device of fixed service time, and a link of fixed
 //! rate.
 
 use std::time::Duration;

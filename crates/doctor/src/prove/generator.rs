@@ -1,4 +1,4 @@
-//! Known answer K12 (docs/measurement-rules.md K12): a load generator at its limit is flagged, and one below it
+//! Known answer K12 (docs/measure/measurement-rules.md K12): a load generator at its limit is flagged, and one below it
 //! is not.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Known answer K18 (docs/measurement-rules.md K18): every wrong block is detected.
+//! Known answer K18 (docs/measure/measurement-rules.md K18): every wrong block is detected.
 
 use std::sync::Arc;
 

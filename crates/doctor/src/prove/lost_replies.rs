@@ -1,4 +1,4 @@
-//! Known answer K14 (docs/measurement-rules.md K14): users whose replies are lost do not improve the result of
+//! Known answer K14 (docs/measure/measurement-rules.md K14): users whose replies are lost do not improve the result of
 //! the others.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Known answers K3 and K6 (docs/measurement-rules.md K3, K6): an open load, whose starts do not depend on the
+//! Known answers K3 and K6 (docs/measure/measurement-rules.md K3, K6): an open load, whose starts do not depend on the
 //! server.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Known answers K7 and K8 (docs/measurement-rules.md K7, K8): alternating windows on two servers that are equal or
+//! Known answers K7 and K8 (docs/measure/measurement-rules.md K7, K8): alternating windows on two servers that are equal or
 //! differ slightly.
 
 use std::time::Duration;

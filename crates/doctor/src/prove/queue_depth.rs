@@ -1,4 +1,4 @@
-//! Known answer K21 (docs/measurement-rules.md K21): requests in flight that a device serves at the same time.
+//! Known answer K21 (docs/measure/measurement-rules.md K21): requests in flight that a device serves at the same time.
 
 use std::time::Duration;
 

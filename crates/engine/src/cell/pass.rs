@@ -35,8 +35,8 @@ enum DriveEnd {
 ///
 /// Busy time, the union of the intervals with at least one operation in flight, divides the bytes of a cell. It
 /// excludes filling and verifying only while nothing is in flight, so that at depth 1 a cell's rate contains no work
-/// of the generator (docs/adr/0001). Cells, throughput jobs and the generator's ceiling use this loop; whatever moves
-/// one request at a time uses [`crate::record::request`] instead.
+/// of the generator (docs/design/clock-and-recording.md, Busy time). Cells, throughput jobs and the generator's
+/// ceiling use this loop; whatever moves one request at a time uses [`crate::record::request`] instead.
 pub(crate) struct Pass<'a, 'b> {
     pub context: &'a mut PassContext<'b>,
     pub session: &'a mut dyn Session,
@@ -144,7 +144,7 @@ impl Pass<'_, '_> {
             // Returns with at least one reply, so that a slot is free in the next round.
             self.context.deadline.replies(self.session, &mut replies).await?;
             // One reading for the whole batch: each reply had arrived by then, and a second reading would charge
-            // verification of the first reply to the second (docs/adr/0001).
+            // verification of the first reply to the second (docs/design/clock-and-recording.md).
             let ended = self.context.clock.now();
             idle_since = ended;
             let mut lost = None;

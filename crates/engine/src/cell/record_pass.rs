@@ -97,7 +97,7 @@ impl RecordPass<'_> {
             let order = AccessPattern::new(work, *part, random);
             let pass = Pass { context, session, file, handle, record_size, depth, content };
             // Read-ahead and write-back continue while another target has its turn, and a pass in file order would find
-            // their work done. So only random order is interrupted (docs/adr/0050).
+            // their work done. So only random order is interrupted (docs/design/cells.md).
             if work.test.pattern() == Pattern::Random {
                 pass.run_in_turns(order, tally).await?;
             } else {

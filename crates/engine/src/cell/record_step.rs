@@ -47,7 +47,7 @@ pub(crate) async fn measure(
     prepare(work, target, context).await?;
     target.merge_pending_failures(tally);
     // Dirty data of earlier cells would be written during this one and count as its wire bytes
-    // (docs/adr/0016).
+    // (docs/design/cache-classification.md).
     target.drain(context).await?;
     let sample = work.min_sample_time.as_nanos() as u64;
     // The files of all targets exist before the first of them is measured.

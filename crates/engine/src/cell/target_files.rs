@@ -157,7 +157,7 @@ impl TargetFiles {
     }
 
     /// Makes sure that the file of a cell exists. One that is measured as it is was read since it was made, if the page
-    /// cache keeps it: the first use of a page that was only written takes longer than any other (docs/sweeps.md), and
+    /// cache keeps it: the first use of a page that was only written takes longer than any other (docs/measure/sweeps.md), and
     /// which cell comes first is chance.
     pub async fn ensure_for(
         &mut self,
@@ -168,7 +168,7 @@ impl TargetFiles {
         let made = self.ensure(name, work.file_size, work.record_size, context).await?;
         let as_it_is = work.test.start() == Start::AsItIs && work.policy.cache == CachePolicy::Normal;
         // The kernel records the first use of a page: without this read the first cell on a new file would be
-        // slower than the others (docs/adr/0044).
+        // slower than the others (docs/design/cells.md).
         if made && as_it_is && self.paged {
             return self.read(name, context).await;
         }
@@ -192,7 +192,7 @@ impl TargetFiles {
     }
 
     /// Makes sure that `name` exists with `size` verified bytes, written in records of `record` bytes; true if it had to be
-    /// made. How a file was written stays in how a server or file system keeps it (docs/sweeps.md): a file of another
+    /// made. How a file was written stays in how a server or file system keeps it (docs/measure/sweeps.md): a file of another
     /// layout is made anew, and read before that, so that no write that was acknowledged and lost goes unnoticed.
     pub async fn ensure(
         &mut self,
@@ -207,7 +207,7 @@ impl TargetFiles {
         }
         if context.verify != Verify::Off && old.is_some_and(FileState::is_rewritten) {
             // A file that was rewritten is read back before it is removed, because no later read would find what a
-            // server lost of it (docs/adr/0018).
+            // server lost of it (docs/design/cells.md).
             self.reopen(name, context).await?;
             self.read(name, context).await?;
         }

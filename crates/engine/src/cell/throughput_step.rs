@@ -53,7 +53,7 @@ pub(crate) async fn measure(
     take_back(cell, jobs, &numbers, back, target)?;
     total.window_ns = window?;
     // Busy times of concurrent jobs overlap; the window divides the bytes of a cell with jobs
-    // (docs/adr/0011).
+    // (docs/design/cells.md).
     total.busy_ns = 0;
     total.response = total.service.clone();
     Ok(total)

@@ -1,4 +1,4 @@
-//! Self-checks of the machine that measured (docs/measurement-rules.md R9): clock, timer, processors, link, and the
+//! Self-checks of the machine that measured (docs/measure/measurement-rules.md R9): clock, timer, processors, link, and the
 //! generator's ceiling.
 
 use sharebench_model::units::{percent, show_nanos, show_rate, three_digits};
@@ -134,7 +134,7 @@ fn clock(measure: &Measure, clock: ClockFacts) -> Check {
     let [cost, step, median_shown] =
         [clock.cost_ns, clock.resolution_ns, median].map(|ns| show_nanos(ns as f64));
     let detail = format!("median {median_shown}, clock costs {cost} and steps by {step}");
-    // The limits are those of docs/measurement-rules.md 1.9: T >= 200 q, and a median of 100 times the
+    // The limits are those of docs/measure/measurement-rules.md 1.9: T >= 200 q, and a median of 100 times the
     // cost of a reading.
     let coarse = time < CLOCK_STEPS * clock.resolution_ns;
     let wrong = coarse || (!measure.service.is_empty() && median < CLOCK_COSTS * clock.cost_ns);

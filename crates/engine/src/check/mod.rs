@@ -1,4 +1,4 @@
-//! Self-checks of a step (docs/measurement-rules.md R9): whether its own numbers belong together. Pure arithmetic
+//! Self-checks of a step (docs/measure/measurement-rules.md R9): whether its own numbers belong together. Pure arithmetic
 //! over what was read.
 
 pub(crate) mod cache;
@@ -272,7 +272,7 @@ fn lateness(measure: &Measure) -> Result<(bool, String), Check> {
         let detail = format!("{} starts are too few to judge", measure.lag.len());
         return Err(check("lag", Verdict::NotKnown, detail));
     }
-    // The limit of docs/measurement-rules.md 1.2.
+    // The limit of docs/measure/measurement-rules.md 1.2.
     let limit = (measure.service.quantile(0.5) / 10).max(LATE_NS);
     let late = measure.lag.quantile(1.0 - LATE_SHARE);
     let shown = show_nanos(late as f64);

@@ -1,4 +1,4 @@
-//! Steady state of a load (docs/measurement-rules.md R5): whether throughput had settled within the window.
+//! Steady state of a load (docs/measure/measurement-rules.md R5): whether throughput had settled within the window.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ impl Window<'_> {
         let off = whole / level - 1.0;
         let since = format!("steady from {} of {} on {trend}", self.span(from), self.span(rates.len()));
         let detail = format!("{since}; the mean of the whole window is off that level by {}", signed(off));
-        // Levels that differ by less than 3 % are merged as one (docs/measurement-rules.md 1.3), so the mean
+        // Levels that differ by less than 3 % are merged as one (docs/measure/measurement-rules.md 1.3), so the mean
         // is that level's.
         if off.abs() <= OFF {
             return (Verdict::Valid, detail);

@@ -2,7 +2,7 @@
 //!
 //! A sector starts with a 32-byte stamp (magic, file, generation, offset, checksum of these); the rest is
 //! a keystream of the same three numbers, or data of a kind that compresses as files of that kind do
-//! (docs/loads.md). So data is unique on the target, and the stamp of a wrong sector shows whether it
+//! (docs/measure/loads.md). So data is unique on the target, and the stamp of a wrong sector shows whether it
 //! is stale, shifted, of another file, or not written by us.
 
 use std::fmt;

@@ -38,7 +38,7 @@ impl WindowReport {
 }
 
 /// Decides on the next window. Each has its own warm-up and leaves out what was before: a mean over two levels
-/// would be neither (docs/adr/0019).
+/// would be neither (docs/design/load-steps.md).
 pub(crate) struct Extension<'a> {
     pub work: &'a TransactionWork,
     /// Why a window was not steady; none where it was, or nothing was measured.

@@ -12,7 +12,7 @@ use crate::record::request::transfer;
 
 /// Name of the file that marks a complete set.
 pub(crate) const COMPLETE: &str = "complete";
-/// Name of the file that grows while a run makes the set (docs/adr/0027).
+/// Name of the file that grows while a run makes the set (docs/design/workloads.md).
 const GROWING: &str = "growing";
 /// Minimum time between two extensions of the growing file.
 const BEAT: Duration = Duration::from_secs(1);
@@ -51,7 +51,8 @@ pub(crate) async fn look(
         if size(session, directory, "", context).await?.is_none() {
             return Ok(DataSetState::Nothing);
         }
-        // Growth and not a time stamp: the clocks of server and client need not agree (docs/adr/0027).
+        // Growth and not a time stamp: the clocks of server and client need not agree
+        // (docs/design/workloads.md, Kept data sets).
         if grown(session, directory, context).await? != first {
             return Ok(DataSetState::InProgress);
         }

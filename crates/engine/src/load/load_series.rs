@@ -33,7 +33,8 @@ pub(crate) struct SeriesStep<'a> {
     pub observer: LoadObserver<'a>,
 }
 
-/// Load steps with different numbers of users that follow each other without draining (docs/adr/0053).
+/// Load steps with different numbers of users that follow each other without draining
+/// (docs/design/load-steps.md).
 ///
 /// Its threads live for the whole series, and so do the users that every step needs: a user logs on once, before its first
 /// window, and works until it leaves. Between two windows the thread logs on the missing users of the next step, or lets

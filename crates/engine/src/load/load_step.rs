@@ -26,7 +26,7 @@ use crate::time::window::Window;
 /// It borrows everything from the run and lives for one step. [`Self::measure`] starts the threads; each thread makes
 /// its [`ThreadContext`] and its users, connects them, and runs them through warm-up, measured window and, if the
 /// window was not steady, extended windows. Users that share a session share a thread. In virtual time one executor
-/// runs all users instead of threads (docs/adr/0010).
+/// runs all users instead of threads (docs/design/clock-and-recording.md).
 pub(crate) struct LoadStep<'a> {
     pub environment: LoadEnvironment<'a>,
     pub work: &'a TransactionWork,

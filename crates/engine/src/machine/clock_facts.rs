@@ -5,7 +5,7 @@ use sharebench_stats::upper_median;
 use crate::time::clock::Clock;
 
 /// Resolution and cost of the clock, measured at the start of a run. Self-checks and intervals use them: a time below
-/// 200 steps of the clock is too short (docs/measurement-rules.md 1.9).
+/// 200 steps of the clock is too short (docs/measure/measurement-rules.md 1.9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockFacts {
     /// Smallest step between two readings, nanoseconds; at least 1.

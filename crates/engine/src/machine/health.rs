@@ -151,8 +151,8 @@ impl Shared {
         let mut naps = 0;
         while !self.stop.load(Ordering::Relaxed) {
             if naps % NAPS_PER_READING == 0 {
-                // Ten readings per second cost little CPU time (docs/adr/0015) and let any later span begin near
-                // one of them.
+                // Ten readings per second cost little CPU time (docs/design/checks-and-tests.md) and let any
+                // later span begin near one of them.
                 let reading = (before, Counters::read());
                 self.seen().note(reading);
             }

@@ -1,4 +1,4 @@
-//! Metadata cells: tests on the entries of directories (docs/adr/0110).
+//! Metadata cells: tests on the entries of directories (docs/design/metadata.md).
 //!
 //! A cell works on a *set* of directories with a number of entries each. Most entries are residents, which only fill a
 //! directory; each job has a batch of entries in each of its directories, on which it performs the operations of the

@@ -1,5 +1,5 @@
 //! Probes ahead of a cell's workload over a separate connection, to distinguish server cache and storage
-//! (docs/measurement-rules.md R8).
+//! (docs/measure/measurement-rules.md R8).
 //!
 //! After the cell has been measured, its workload continues unmeasured. At intervals it pauses for a triple of reads: of a
 //! record that it will need later, of the same record again, and of a record that nobody has read since it was

@@ -17,7 +17,8 @@ const MAX_FAILURE_TEXTS: usize = 5;
 ///
 /// Each rank makes one after it has measured. Contributions are merged along a tree of ranks and arrive at the
 /// leader, which sorts them ([`Self::settle`]), so that the result does not depend on the shape of the tree.
-/// Histograms are merged bucket by bucket: the result is what one process would have counted (docs/adr/0033).
+/// Histograms are merged bucket by bucket: the result is what one process would have counted
+/// (docs/design/several-machines.md).
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Contribution {
     pub error: Option<StepError>,
@@ -77,7 +78,7 @@ impl Contribution {
     pub fn merge(&mut self, other: Self) {
         keep_worst(&mut self.error, other.error);
         // Histograms add up bucket by bucket, so that percentiles of all ranks are exact; percentiles
-        // themselves cannot be added (docs/adr/0033).
+        // themselves cannot be added (docs/design/several-machines.md).
         self.tally.merge(other.tally);
         self.failure_samples.extend(other.failure_samples);
         // Bounded: the message to the parent must not grow with the number of ranks.

@@ -1,4 +1,4 @@
-//! Bytes of a load by the second in which they moved: what steady state is judged by (docs/measurement-rules.md R5).
+//! Bytes of a load by the second in which they moved: what steady state is judged by (docs/measure/measurement-rules.md R5).
 
 use serde::{Deserialize, Serialize};
 

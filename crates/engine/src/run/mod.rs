@@ -77,7 +77,7 @@ const NOTICEABLE_NS: u64 = 1_000_000_000;
 /// Invariants: it writes only below its own directory of each target. It reports everything that it measures as
 /// events, and returns only how it ended. The order of steps follows from the plan, the seed and the results so far,
 /// so that a run that is given its finished steps (`done`) continues where it was interrupted. With several ranks
-/// every process executes the same run; rank 0 decides which step comes next (docs/adr/0033).
+/// every process executes the same run; rank 0 decides which step comes next (docs/design/several-machines.md).
 pub struct Run<'a> {
     /// The plan to execute.
     pub plan: &'a ResolvedPlan,
@@ -375,7 +375,7 @@ impl Run<'_> {
     }
 
     /// What a session must be able to hold, within the limits of the target's protocol. A record of a cell is one
-    /// request or the cell is skipped ([`cell_limits`]); a block of a load may be several (docs/adr/0026).
+    /// request or the cell is skipped ([`cell_limits`]); a block of a load may be several (docs/design/user-sessions.md).
     pub(crate) fn spec(&self, target: &dyn Target) -> SessionSpec {
         let capabilities = target.capabilities();
         let slot_bytes = self.plan.max_record().max(self.plan.max_block()).min(capabilities.max_record);

@@ -124,7 +124,7 @@ impl Run<'_> {
             }));
             for pair in steps.chunk_by(|one, next| one.cell == next.cell) {
                 let missing = pair.iter().any(|step| !done.contains_key(&step.index));
-                // What is left has to suffice for the removal of the directories (docs/adr/0139).
+                // What is left has to suffice for the removal of the directories (docs/design/metadata.md).
                 let reserved = if is_over_with_cells { resources.removal_ns() } else { 0 };
                 let time_is_up = budget.as_ref().is_some_and(|b| b.left_ns(self.clock.now()) <= reserved);
                 // Every cell once, whatever it takes; and no pair without its other side.
@@ -247,7 +247,8 @@ impl Run<'_> {
     ) -> Result<Option<StepResult>, StepError> {
         if let Some(ranks) = self.ranks {
             let clock = self.clock;
-            // Before each step: the drift since the last exchange would add to the start skew (docs/adr/0033).
+            // Before each step: the drift since the last exchange would add to the start skew
+            // (docs/design/several-machines.md).
             ranks.align(EXCHANGES, &|| clock.now()).map_err(rank_lost)?;
         }
         if let Some(reports) = resources.context.reports {

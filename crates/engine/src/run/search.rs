@@ -40,7 +40,8 @@ fn next_users(rates: &[Vec<(u32, f64)>], added: u32) -> Option<u32> {
     let users: Vec<u32> = rates.first()?.iter().map(|(users, _)| *users).collect();
     let last = *users.last()?;
     let before = users.len().checked_sub(2).map_or(0, |index| users[index]);
-    // Growing distances reach a distant stress point within the steps that may be added (docs/adr/0023).
+    // Growing distances reach a distant stress point within the steps that may be added
+    // (docs/design/load-steps.md, Searches).
     let next = last.saturating_add((last - before).max(last / 4).max(1));
     (next <= MAX_USERS).then_some(next)
 }

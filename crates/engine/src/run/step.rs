@@ -94,7 +94,7 @@ impl Run<'_> {
         }
         if let Some((shares, machines)) = ranked {
             // Each rank has read its own machine; of each check the worst is reported with its rank
-            // (docs/adr/0033).
+            // (docs/design/several-machines.md).
             checks.extend(crate::check::ranks::checks(&shares, measure.window_ns, &machines));
             measure.ranks = shares.into();
         }

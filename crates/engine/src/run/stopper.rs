@@ -1,5 +1,5 @@
 //! Which cells still need to be measured: asked after every round, answered by widths alone
-//! (docs/measurement-rules.md R1).
+//! (docs/measure/measurement-rules.md R1).
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const WIDEST_SHARE: usize = 4;
 ///
 /// It keeps the usable repetitions of every cell and the width of its interval. After each round it decides which
 /// cells are measured again. It sees rates only through widths and never which target is faster, because a rule that
-/// looks at the sign or at significance would stop too early (docs/measurement-rules.md 1.4). The same results in the
+/// looks at the sign or at significance would stop too early (docs/measure/measurement-rules.md 1.4). The same results in the
 /// same rounds lead to the same decisions, so that a resumed run finds its order again.
 pub(crate) struct Stopper<'p> {
     plan: &'p ResolvedPlan,
@@ -63,7 +63,8 @@ impl<'p> Stopper<'p> {
     pub fn open(&self) -> Vec<usize> {
         let mut open: Vec<usize> =
             (0..self.cells.len()).filter(|cell| self.cells[*cell].decision == Decision::Continue).collect();
-        // With little time left, repetitions help most where the interval is widest (docs/adr/0012).
+        // With little time left, repetitions help most where the interval is widest
+        // (docs/design/statistics.md, Stopping).
         if self.plan.repeat.budget.is_some() && self.round >= self.plan.repeat.least {
             let width = |cell: &usize| self.cells[*cell].half_width.unwrap_or(0.0);
             open.sort_by(|a, b| width(b).total_cmp(&width(a)));
@@ -95,7 +96,7 @@ impl<'p> Stopper<'p> {
             state.rounds += 1;
             if state.rounds >= self.rule.least.min(self.plan.repeat.least as usize) {
                 // The rule sees a count and a width only. A rule that sees which system leads would stop on
-                // significance, which covers 75 to 78 % instead of 95 % (docs/measurement-rules.md 1.4).
+                // significance, which covers 75 to 78 % instead of 95 % (docs/measure/measurement-rules.md 1.4).
                 state.half_width = widest_half_width(&state.systems, self.resolution_ns);
             }
             state.decision = self.rule.decide(state.rounds, state.half_width);

@@ -6,7 +6,7 @@ use crate::system::raise_descriptors;
 
 /// Maximum number of concurrent logins of this process. With more of them the server's queue of connections overflows
 /// (50 in smbd). TCP then waits for a second and longer, and a connection whose retries all meet a full queue is reset
-/// (docs/adr/0026).
+/// (docs/design/user-sessions.md).
 const LOGINS: usize = 40;
 
 /// Descriptors other than those of sessions: the results database, event queues, timers, the engine's own sessions.

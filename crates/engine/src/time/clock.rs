@@ -76,7 +76,7 @@ impl Clock {
     }
 
     /// Waits until [`Self::now`] has reached `instant`, as exactly as the system allows: in real time the wait ends
-    /// some microseconds late on a quiet machine (docs/adr/0010), in virtual time exactly.
+    /// some microseconds late on a quiet machine (docs/design/clock-and-recording.md), in virtual time exactly.
     pub fn sleep_precise(&self, instant: u64) -> Sleep {
         Sleep::exact(self.clone(), instant)
     }

@@ -75,7 +75,7 @@ impl Sleep {
     /// Polls the timer that suits the time left; true when it fired, so that the clock has to be read again.
     fn poll_real(&mut self, cx: &mut Context<'_>, left: u64) -> bool {
         // Yields to everything else on the thread and is polled again. The timer would take longer than what
-        // is left (docs/adr/0041).
+        // is left (docs/design/clock-and-recording.md).
         if self.exact && left <= NEAR_NS {
             cx.waker().wake_by_ref();
             return false;

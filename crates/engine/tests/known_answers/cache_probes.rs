@@ -1,4 +1,4 @@
-//! Known answer K16 (docs/measurement-rules.md K16): the engine's cache probes distinguish server cache and storage,
+//! Known answer K16 (docs/measure/measurement-rules.md K16): the engine's cache probes distinguish server cache and storage,
 //! against a simulated server that knows.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Known answer K14 (docs/measurement-rules.md K14): users whose replies never come must not make the step look better.
+//! Known answer K14 (docs/measure/measurement-rules.md K14): users whose replies never come must not make the step look better.
 
 use sharebench_model::Verdict;
 use sharebench_simulated::{Device, Service};

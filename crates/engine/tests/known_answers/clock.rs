@@ -1,4 +1,4 @@
-//! Known answer K20 (docs/measurement-rules.md K20) and repeatability: a stepped wall clock changes labels only, and
+//! Known answer K20 (docs/measure/measurement-rules.md K20) and repeatability: a stepped wall clock changes labels only, and
 //! a seed decides everything.
 
 use std::fmt::Write;

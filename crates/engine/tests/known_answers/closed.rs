@@ -1,4 +1,4 @@
-//! Known answers K5 and K5b (docs/measurement-rules.md K5, K5b): closed networks of thinking users, against exact
+//! Known answers K5 and K5b (docs/measure/measurement-rules.md K5, K5b): closed networks of thinking users, against exact
 //! mean value analysis.
 
 use sharebench_model::Verdict;

@@ -1,4 +1,4 @@
-//! Known answers K1 and K2 (docs/measurement-rules.md K1, K2): a fixed service and a token bucket, where truth has no
+//! Known answers K1 and K2 (docs/measure/measurement-rules.md K1, K2): a fixed service and a token bucket, where truth has no
 //! spread.
 
 use sharebench_doubles::MemoryTarget;

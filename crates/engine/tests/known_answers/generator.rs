@@ -1,4 +1,4 @@
-//! Known answer K12 (docs/measurement-rules.md K12): a generator that cannot keep its schedule is found out, one that
+//! Known answer K12 (docs/measure/measurement-rules.md K12): a generator that cannot keep its schedule is found out, one that
 //! can is not accused.
 
 use sharebench_model::{StepResult, Verdict};

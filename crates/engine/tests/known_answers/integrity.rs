@@ -1,4 +1,4 @@
-//! Known answer K18 (docs/measurement-rules.md K18): wrong data is always caught; right data of single operations is
+//! Known answer K18 (docs/measure/measurement-rules.md K18): wrong data is always caught; right data of single operations is
 //! moved as asked.
 
 use sharebench_doubles::{Fault, FaultyTarget, MemoryTarget};

@@ -1,6 +1,6 @@
 //! Known answers in virtual time: what theory says a load must measure, and what the engine measured.
 //!
-//! The numbers K1 to K20 are those of docs/measurement-rules.md 3. `cargo test -p sharebench-engine --test known_answers --
+//! The numbers K1 to K20 are those of docs/measure/measurement-rules.md 3. `cargo test -p sharebench-engine --test known_answers --
 //! --nocapture` prints every figure with its truth and tolerance.
 
 #![expect(

@@ -1,4 +1,4 @@
-//! Known answers K3 and K4 (docs/measurement-rules.md K3, K4): open queues. To the nanosecond against the recursion
+//! Known answers K3 and K4 (docs/measure/measurement-rules.md K3, K4): open queues. To the nanosecond against the recursion
 //! over the very sequence that was drawn, and
 //! within the spread of that many draws against theory.
 

@@ -1,5 +1,5 @@
-//! Consecutive load steps that keep their users (docs/adr/0053): what is counted in which window, and who logs on and off
-//! between two of them.
+//! Consecutive load steps that keep their users (docs/design/load-steps.md): what is counted in which window, and who
+//! logs on and off between two of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

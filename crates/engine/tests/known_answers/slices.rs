@@ -1,5 +1,5 @@
 //! Targets that take turns in slices: what disturbs both cancels, passes in file order are whole, and a target that fails
-//! ends the run (docs/adr/0050).
+//! ends the run (docs/design/cells.md).
 
 use std::sync::Arc;
 

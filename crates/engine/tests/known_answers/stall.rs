@@ -1,4 +1,4 @@
-//! Known answer K6 (docs/measurement-rules.md K6): one stall, and what is seen of it by those who wait their turn
+//! Known answer K6 (docs/measure/measurement-rules.md K6): one stall, and what is seen of it by those who wait their turn
 //! (coordinated omission).
 
 use sharebench_simulated::{Device, Service};

@@ -1,4 +1,4 @@
-//! Steady state (docs/measurement-rules.md R5) in the engine: what counts as steady, what is extended, and what never settles.
+//! Steady state (docs/measure/measurement-rules.md R5) in the engine: what counts as steady, what is extended, and what never settles.
 
 use sharebench_model::{StepResult, Verdict};
 use sharebench_simulated::{Device, Service};

@@ -1,4 +1,4 @@
-//! Known answer K1 (docs/measurement-rules.md K1) for the other tests of a sweep: streams, mixes, strides, and
+//! Known answer K1 (docs/measure/measurement-rules.md K1) for the other tests of a sweep: streams, mixes, strides, and
 //! several jobs at once, all without spread.
 
 use sharebench_doubles::MemoryTarget;

@@ -85,7 +85,7 @@ pub enum InputError {
     },
     /// A log of syslog or smbd without lines of `full_audit`.
     #[error(
-        "{name}: a log without lines of full_audit; docs/learn.md has the settings of Samba that write them"
+        "{name}: a log without lines of full_audit; docs/measure/learn.md has the settings of Samba that write them"
     )]
     NoAudit {
         /// The input.
@@ -99,7 +99,7 @@ pub enum InputError {
     },
     /// The logs of `full_audit` lack an operation.
     #[error(
-        "no lines of {operation} in the logs of full_audit; docs/learn.md has the list for full_audit:success and full_audit:failure"
+        "no lines of {operation} in the logs of full_audit; docs/measure/learn.md has the list for full_audit:success and full_audit:failure"
     )]
     NotLogged {
         /// What is missing.

@@ -257,7 +257,7 @@ impl Recording<'_> {
     }
 }
 
-/// The type of data (docs/loads.md) of a file with this name; none if its extension says nothing.
+/// The type of data (docs/measure/loads.md) of a file with this name; none if its extension says nothing.
 fn data_type(name: &[u8]) -> Option<&'static str> {
     let dot = name.iter().rposition(|byte| *byte == b'.')?;
     let extension = name.get(dot + 1..)?.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! An input as a loadfile of dbench: every operation with its time stamp, on made-up names (docs/loads.md).
+//! An input as a loadfile of dbench: every operation with its time stamp, on made-up names (docs/measure/loads.md).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

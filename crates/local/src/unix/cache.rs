@@ -18,7 +18,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(1024);
 /// The kernel skips locked pages: those that are being read ahead, and whole batches that
 /// another process is dropping. We wait for these. Pages in use remain, and are an error.
 pub(crate) fn drop_cache(fd: RawFd, overlay: bool, requests: &mut u32) -> Result<(), OpError> {
-    // POSIX_FADV_DONTNEED leaves dirty pages cached (docs/measurement-rules.md 2.1).
+    // POSIX_FADV_DONTNEED leaves dirty pages cached (docs/measure/measurement-rules.md 2.1).
     counted("fsync", sys::fsync(fd), requests)?;
     let mut pause = Duration::from_millis(1);
     loop {

@@ -6,7 +6,7 @@
 //!
 //! Other users may be able to write to the target's directory. Therefore every name is resolved relative to an open
 //! directory and without links, and the directories that sharebench makes are private and stay open while they are used
-//! (docs/security.md).
+//! (docs/results/security.md).
 //!
 //! [`Session::submit`]: sharebench_target::Session::submit
 

@@ -1,7 +1,7 @@
 //! The options of target URLs: one declaration each, in a table per protocol.
 //!
 //! From it follow what the parser of URLs accepts, the options of commands that measure each target with several values
-//! ([`Axis`]), the help of targets, and the fact of a run that states the effect; a test compares docs/url-options.md with it.
+//! ([`Axis`]), the help of targets, and the fact of a run that states the effect; a test compares docs/protocols/url-options.md with it.
 
 mod axes;
 mod declaration;
@@ -65,7 +65,7 @@ mod tests {
     #[cfg(not(windows))]
     #[test]
     fn docs_list_every_option_with_its_values() {
-        let page = include_str!("../../../../docs/url-options.md");
+        let page = include_str!("../../../../docs/protocols/url-options.md");
         let tables = [table::TCP, table::SMB, table::NFS, table::NCP, table::LOCAL];
         for (scheme, options) in ["tcp", "smb", "nfs", "ncp", "file"].into_iter().zip(tables) {
             let (_, section) = page.split_once(&format!("\n## {scheme}\n")).unwrap();

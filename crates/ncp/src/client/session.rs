@@ -72,7 +72,7 @@ impl<C: Transport> Client<C> {
                 if self.options.signatures == Level::IfRequested && !self.signs =>
             {
                 // A server of level 2 cannot request signatures before it sees the login fail, so the client
-                // negotiates again, once (docs/adr/0017).
+                // negotiates again, once (docs/design/ncp.md).
                 self.negotiate_with(Security::SIGNATURE).await?;
                 self.login_once(login).await
             }

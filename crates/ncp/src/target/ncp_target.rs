@@ -18,7 +18,7 @@ const MAX_SPLIT: u32 = 16 << 20;
 
 /// A directory of a volume: `ncp://user@host[:port]/VOLUME/dir?option=value`.
 ///
-/// The port defaults to 524, the user to GUEST. docs/url-options.md lists the options.
+/// The port defaults to 524, the user to GUEST. docs/protocols/url-options.md lists the options.
 #[derive(Debug, Clone)]
 pub struct NcpTarget {
     url: String,

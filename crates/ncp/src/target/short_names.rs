@@ -1,4 +1,4 @@
-//! 8.3 names for everything that sharebench names, on volumes with DOS names only (docs/adr/0052).
+//! 8.3 names for everything that sharebench names, on volumes with DOS names only (docs/design/ncp.md).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

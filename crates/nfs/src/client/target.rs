@@ -25,7 +25,7 @@ const MAX_RECORD: u32 = 16 << 20;
 /// A directory of an NFS export: `nfs://host[:port]/export/dir?option=value`.
 ///
 /// The port defaults to the one that the port mapper reports, otherwise to 2049. Version 4 needs no port mapper and no MOUNT:
-/// its paths begin at the pseudo root of the server. docs/url-options.md lists the options.
+/// its paths begin at the pseudo root of the server. docs/protocols/url-options.md lists the options.
 ///
 /// The target holds the checked URL and no connection: each [`Target::connect`] mounts the export anew and opens its own
 /// connections. Targets are cheap to clone, so that every job or user may have one.

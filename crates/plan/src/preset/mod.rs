@@ -227,18 +227,20 @@ mod tests {
             format!("| {} |\n", cells.join(" | ")).replace("|  |", "| |").replace("|  |", "| |")
         };
         let table: String = PRESETS.into_iter().map(row).collect();
-        let documented = include_str!("../../../../docs/presets.md");
+        let documented = include_str!("../../../../docs/measure/presets.md");
         assert!(
             documented.contains(&format!("|---|---|---|---|\n{table}\n")),
-            "docs/presets.md lacks\n{table}"
+            "docs/measure/presets.md lacks\n{table}"
         );
     }
 
     #[test]
     fn commands_in_documents_name_presets_that_exist() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
-        let documents = std::fs::read_dir(format!("{root}docs")).unwrap().map(|entry| entry.unwrap().path());
-        for path in documents.chain([format!("{root}README.md").into()]).filter(|path| path.is_file()) {
+        let files =
+            |folder: &str| std::fs::read_dir(format!("{root}{folder}")).unwrap().map(|entry| entry.unwrap().path());
+        let documents = ["docs/measure", "docs/protocols", "docs/results", "docs/design"].into_iter().flat_map(files);
+        for path in documents.chain([format!("{root}README.md").into()]) {
             let text = std::fs::read_to_string(&path).unwrap();
             for command in text.lines().filter(|line| line.contains("sharebench load ")) {
                 let mut words =

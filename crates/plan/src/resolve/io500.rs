@@ -1,4 +1,4 @@
-//! The cells of the preset io500: one per phase, made of the same tests as any sweep (docs/adr/0139).
+//! The cells of the preset io500: one per phase, made of the same tests as any sweep (docs/design/metadata.md).
 
 use std::time::Duration;
 

@@ -133,7 +133,7 @@ impl Resolver<'_> {
     }
 
     /// The sample of a cell where none is given. In slices, and where rounds continue until the interval is narrow, many
-    /// short samples are as good as few long ones, and the run can end sooner (docs/adr/0050).
+    /// short samples are as good as few long ones, and the run can end sooner (docs/design/cells.md).
     fn default_sample(&self, slice_time: Duration, repeat: Repeat) -> Duration {
         let jobs =
             self.plan.io500.is_some() || self.plan.sweep.as_ref().is_some_and(|sweep| sweep.jobs.is_some());

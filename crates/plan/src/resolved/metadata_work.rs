@@ -8,7 +8,7 @@ use sharebench_model::{Coordinates, Value, axis};
 use super::plan::{Cell, Work};
 use crate::values::{DirectoryLayout, EntryState, MAX_RECORD, MetadataGroup, MetadataTest};
 
-/// One test on directories with a number of entries (docs/adr/0110).
+/// One test on directories with a number of entries (docs/design/metadata.md).
 ///
 /// A directory holds `entries` names. The test works on a part of them, the *batch* of each job; the others, the
 /// *residents*, only fill the directory, so that the cost of a pass does not grow with the directory.

@@ -39,7 +39,7 @@ pub struct TransactionWork {
 impl TransactionWork {
     /// Most that [`Self::extend`] may be: eight times the window, and fifteen times its time.
     pub const MAX_EXTENDED: u32 = 3;
-    /// Shortest window that can be judged steady (docs/measurement-rules.md R5: six blocks of five seconds).
+    /// Shortest window that can be judged steady (docs/measure/measurement-rules.md R5: six blocks of five seconds).
     pub const SHORTEST_JUDGED: Duration = Duration::from_secs(30);
 
     /// The measured window after N extensions.
@@ -142,7 +142,7 @@ impl ResolvedPlan {
         self.typed.repetitions.unwrap_or(1)
     }
 
-    /// True if the users of a load stay logged on from one step to the next (docs/adr/0053).
+    /// True if the users of a load stay logged on from one step to the next (docs/design/load-steps.md).
     pub fn keeps_users(&self) -> bool {
         self.typed.load.as_ref().and_then(|load| load.keep_users).unwrap_or(false)
     }

@@ -1,5 +1,5 @@
 //! The order of steps: rounds outermost, cells in random order by layout, targets side by side
-//! (docs/measurement-rules.md R1).
+//! (docs/measure/measurement-rules.md R1).
 
 use std::collections::BTreeMap;
 

@@ -11,7 +11,7 @@ use super::Policies;
 ///
 /// A file that fits into the server's cache is fast after a cell with a small file and slow after one with a large file. A
 /// state that the run establishes itself makes the repetitions of a cell comparable, whichever cell came before. It
-/// concerns the server only; the client's cache follows the cache policy (docs/adr/0049).
+/// concerns the server only; the client's cache follows the cache policy (docs/design/cells.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum ServerCacheState {
     /// The file was read once before the first pass: the cache holds as much of it as it keeps.

@@ -1,4 +1,4 @@
-//! What hostile clients can make each server remember, in bytes of the allocator: docs/security.md has the table.
+//! What hostile clients can make each server remember, in bytes of the allocator: docs/results/security.md has the table.
 
 #![expect(
     clippy::unwrap_used,

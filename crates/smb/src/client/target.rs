@@ -33,7 +33,7 @@ const MAX_RECORD: u32 = 8 << 20;
 
 /// A directory of an SMB share: `smb://user@host[:port]/share/dir?option=value`.
 ///
-/// Without a user name the session is anonymous. docs/url-options.md lists the options.
+/// Without a user name the session is anonymous. docs/protocols/url-options.md lists the options.
 ///
 /// The target holds the checked URL and the password, and no connection: each [`Target::connect`] opens a session with its
 /// own login and connections. Targets are cheap to clone, so that every job or user may have one.

@@ -1,5 +1,5 @@
 //! A map of cells as a few sentences: the mean, an interval of every cell that holds for all together, and the parts in
-//! which one system is faster (docs/measurement-rules.md R3).
+//! which one system is faster (docs/measure/measurement-rules.md R3).
 
 mod answer;
 mod cover;

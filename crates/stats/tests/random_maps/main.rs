@@ -1,4 +1,4 @@
-//! Random maps with an oracle (docs/planted-truth.md, Random maps): how often a statement about a map is wrong, how often
+//! Random maps with an oracle (docs/results/planted-truth.md, Random maps): how often a statement about a map is wrong, how often
 //! its intervals hold, and how often a planted difference is found.
 //!
 //! Every commit measures 200 maps per row with fixed seeds. The long form measures 2,000 with new seeds (or those of

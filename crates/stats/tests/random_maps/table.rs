@@ -1,4 +1,4 @@
-//! The bars, and the table of docs/planted-truth.md.
+//! The bars, and the table of docs/results/planted-truth.md.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -133,7 +133,7 @@ pub fn text(rows: &[(Row, Count)]) -> String {
 
 /// Writes the table into the documentation.
 pub fn write(table: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/planted-truth.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/planted-truth.md");
     let text = fs::read_to_string(&path).unwrap();
     let (before, rest) = text.split_once(BEGIN).unwrap();
     let (_, after) = rest.split_once(END).unwrap();

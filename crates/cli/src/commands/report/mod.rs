@@ -29,7 +29,7 @@ pub const REPORT_HELP: &str = "Examples:
   sharebench report last --images slides             # each chart as SVG and PNG
   sharebench report --serve                          # all runs of the results database, in the browser
 
-docs/reports.md explains each chart.";
+docs/measure/reports.md explains each chart.";
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {

@@ -55,7 +55,7 @@ impl ArrivalSchedule {
         let mut wanted = state.claimed;
         while wanted {
             // Every rank draws all gaps and takes only its own starts, so that all ranks together start what one
-            // process would (docs/adr/0033).
+            // process would (docs/design/several-machines.md).
             let gap = self.pace.draw(&mut state.random);
             state.offset_ns += gap;
             due = window.start + state.offset_ns.round() as u64;

@@ -9,7 +9,7 @@ use crate::load::user::virtual_user::VirtualUser;
 use crate::record::operation_kind::OperationKind;
 
 /// Time between two requests for what another user has, where the target rejects a request instead of keeping it. It is that
-/// of the sweeps of locks (docs/locks.md).
+/// of the sweeps of locks (docs/measure/locks.md).
 pub(crate) const RETRY_INTERVAL: Duration = Duration::from_micros(100);
 
 /// A range that a transaction has locked.

@@ -12,7 +12,7 @@ use sharebench_model::{
 };
 use sharebench_target::{Extensions, Idle, LocalBoxFuture, Readings, Session, WholeFiles};
 
-/// The session that several users share, and the order of their turns (docs/adr/0037).
+/// The session that several users share, and the order of their turns (docs/design/user-sessions.md).
 pub(crate) struct Shared {
     /// None while an operation on names has it, and when it is lost.
     inner: Option<Box<dyn Session>>,
@@ -105,7 +105,7 @@ impl Shared {
             let turn = match (alone, self.free.last().copied()) {
                 _ if self.alone || self.lost => return,
                 // An operation on names has the session to itself, which is the contract of `Session::perform_call`
-                // (docs/adr/0037).
+                // (docs/design/user-sessions.md).
                 (true, _) if self.free.len() == self.slots => Turn::Alone,
                 (false, Some(slot)) => Turn::Data(slot),
                 _ => return,
@@ -351,7 +351,7 @@ impl Session for SharedSession {
         let counted = state.inner.as_ref().map(|inner| inner.wire());
         let fresh = counted.map(|counted| {
             let fresh = counted.since(state.wire);
-            // Bytes are counted once, for the user that reads the counter first (docs/adr/0037).
+            // Bytes are counted once, for the user that reads the counter first (docs/design/user-sessions.md).
             state.wire = counted;
             fresh
         });

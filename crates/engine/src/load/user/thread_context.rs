@@ -218,7 +218,7 @@ impl ThreadContext<'_> {
         let mut tally = self.tally.borrow_mut();
         tally.censored += 1;
         // The elapsed time is a lower bound: leaving the transaction out would make a slow server look fast
-        // (docs/measurement-rules.md 1.7).
+        // (docs/measure/measurement-rules.md 1.7).
         tally.unfinished.response.record(window.end - intended);
         if let Some(started) = started {
             tally.unfinished.service.record(window.end.saturating_sub(started));

@@ -29,7 +29,7 @@ impl OwnFile {
     /// Records that a write is in flight. Until it succeeds, the content of these bytes is unknown.
     pub fn begin(&mut self, offset: u64, len: u64) {
         // Before the write is sent: if it fails, these bytes may hold the old or the new content
-        // (docs/adr/0022).
+        // (docs/design/workloads.md).
         self.put(offset, len, UNKNOWN);
     }
 

@@ -21,7 +21,7 @@ use crate::time::window::Window;
 
 /// Number of transactions after which a user yields to the other users of its thread.
 const UNBROKEN: u32 = 64;
-/// Minimum length of a pause in which a session returns its buffers (docs/adr/0026).
+/// Minimum length of a pause in which a session returns its buffers (docs/design/user-sessions.md).
 const REST: Duration = Duration::from_millis(10);
 
 /// True for failures after which a session is of no use any more.

@@ -17,7 +17,7 @@ const MAX_EARLIER_REPORTS: u32 = 100;
 /// A directory that a user keeps open, so that the server collects its changes.
 ///
 /// It is opened before the first window of the user and *primed*: some servers answer that a request is pending before they watch
-/// the directory, so that the first changes after the open are lost (docs/locks.md). It stays open while the user is logged on,
+/// the directory, so that the first changes after the open are lost (docs/measure/locks.md). It stays open while the user is logged on,
 /// and a failed transaction that has left a request closes it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WatchedDirectory {

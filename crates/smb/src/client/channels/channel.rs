@@ -167,7 +167,7 @@ impl Channel {
     pub(crate) fn release_buffers(&mut self) {
         if self.is_at_rest() {
             // A new queue frees the gather buffer; `clear` would keep it, and thousands of idle sessions would
-            // hold it (docs/adr/0026).
+            // hold it (docs/design/user-sessions.md).
             self.send_queue = SendQueue::default();
             self.receiver.release_buffers();
             self.exchange.release_buffers();

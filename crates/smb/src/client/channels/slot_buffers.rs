@@ -81,7 +81,7 @@ impl SlotBuffers {
     fn slot(&mut self, index: usize) -> Option<&mut [u8]> {
         let slot = self.slots.get_mut(index)?;
         // Allocated on first use and not in `new`: most of ten thousand users are idle at any time
-        // (docs/adr/0026).
+        // (docs/design/user-sessions.md).
         buffer_pool::ensure(slot, self.bytes);
         Some(slot)
     }

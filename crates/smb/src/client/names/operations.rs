@@ -214,7 +214,7 @@ impl SmbSession {
         let (file, _) =
             self.create(path, access::DELETE | ATTRIBUTE_ACCESS, disposition::OPEN, options).await?;
         // FileDispositionInformation, and not the option DELETE_ON_CLOSE: that one hides that a directory is
-        // not empty (docs/adr/0040).
+        // not empty (docs/design/checks-and-tests.md).
         self.change_and_close(file, DISPOSITION, vec![1]).await
     }
 

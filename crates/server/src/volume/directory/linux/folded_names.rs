@@ -2,7 +2,7 @@
 //!
 //! Linux finds a name whose case is not known only by reading the whole directory, so that each creation in a directory of
 //! 100,000 files would take milliseconds. The names of such directories are kept, and the system reports their changes
-//! (inotify(7)), also those that other processes make (docs/adr/0142).
+//! (inotify(7)), also those that other processes make (docs/design/smb-server.md).
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};

@@ -1,0 +1,127 @@
+//! Commands and options that the documents show exist.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+
+use crate::args::Arguments;
+
+/// Options of other programs that the documents name in code on its own.
+const OPTIONS_OF_OTHERS: [&str; 0] = [];
+
+#[test]
+fn every_command_in_the_documents_is_parsed() {
+    let mut parsed = 0;
+    for (path, text) in documents() {
+        for command in commands(&text) {
+            let words = words(&command);
+            let place = format!("{}: {command}", path.display());
+            match Arguments::try_parse_from(&words) {
+                Ok(_) => parsed += 1,
+                // A placeholder in capitals or an ellipsis is not a value.
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue)
+                        && words.iter().any(|word| is_placeholder(word)) => {}
+                Err(error) => panic!("{place}\n{error}"),
+            }
+        }
+    }
+    assert!(parsed > 100, "{parsed} commands");
+}
+
+#[test]
+fn every_option_in_the_documents_exists() {
+    let root = Arguments::command();
+    let mut known: BTreeSet<String> = ["help", "version"].map(str::to_owned).into();
+    let mut commands = vec![root];
+    while let Some(command) = commands.pop() {
+        known.extend(command.get_arguments().filter_map(|argument| Some(argument.get_long()?.to_owned())));
+        commands.extend(command.get_subcommands().cloned());
+    }
+    for (path, text) in documents() {
+        // Code that begins with an option, as in `--users 5`, means one of ours.
+        for (at, _) in text.match_indices("`--") {
+            let option: String = text[at + 3..]
+                .chars()
+                .take_while(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '-')
+                .collect();
+            let exists = known.contains(&option) || OPTIONS_OF_OTHERS.contains(&option.as_str());
+            assert!(exists, "{}: --{option} does not exist", path.display());
+        }
+    }
+}
+
+/// The documents of users, with their paths.
+fn documents() -> Vec<(PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut folders = vec![root.join("docs")];
+    let mut paths = vec![root.join("README.md")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                paths.push(path);
+            }
+        }
+    }
+    paths.sort();
+    paths.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+}
+
+/// The commands of blocks, each in one line, and those of `code` that has an option.
+fn commands(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = String::new();
+    let mut fenced = false;
+    for line in text.lines() {
+        fenced ^= line.trim_start().starts_with("```");
+        if !open.is_empty() || ((fenced || line.starts_with("    ")) && line.trim().starts_with("sharebench ")) {
+            match line.trim().strip_suffix('\\') {
+                Some(start) => open.push_str(start),
+                None => found.push(std::mem::take(&mut open) + line.trim()),
+            }
+        } else if !fenced {
+            let code = line.split('`').skip(1).step_by(2);
+            found.extend(code.filter(|code| code.starts_with("sharebench ") && code.contains(" --")).map(str::to_owned));
+        }
+    }
+    found
+}
+
+/// Splits a command as a shell does, up to a comment or a control operator.
+fn words(command: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut quote = None;
+    for c in command.chars() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => word.push(c),
+            None if c == '\'' || c == '"' => quote = Some(c),
+            None if c == '#' && word.is_empty() => break,
+            None if "|>&;".contains(c) => break,
+            None if c == ' ' => words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty())),
+            None => word.push(c),
+        }
+    }
+    words.extend(Some(word).filter(|word| !word.is_empty()));
+    words
+}
+
+fn is_placeholder(word: &str) -> bool {
+    word.contains("..") || word.contains('$') || word.split(|c: char| !c.is_ascii_alphabetic()).any(|part| {
+        part.len() > 1 && part.chars().all(|c| c.is_ascii_uppercase())
+    })
+}
+
+#[test]
+fn commands_are_read_as_a_shell_reads_them() {
+    let text = "    sharebench load x \\\n        --slo 'p95<20ms, b' # why\n\nsee `sharebench runs` and `sharebench show 1 --db a`\n";
+    assert_eq!(commands(text), ["sharebench load x --slo 'p95<20ms, b' # why", "sharebench show 1 --db a"]);
+    assert_eq!(words("sharebench load x --slo 'p95<20ms, b' # why"), ["sharebench", "load", "x", "--slo", "p95<20ms, b"]);
+}
