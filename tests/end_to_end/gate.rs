@@ -16,8 +16,8 @@ fn plan(url: &str) -> String {
 /// The code block of the guide that begins with this language.
 fn block(language: &str) -> &'static str {
     let start = format!("```{language}\n");
-    let from =
-        GUIDE.find(&start).unwrap_or_else(|| panic!("docs/measure/gate.md has no block {start}")) + start.len();
+    let from = GUIDE.find(&start).unwrap_or_else(|| panic!("docs/measure/gate.md has no block {start}"))
+        + start.len();
     &GUIDE[from..from + GUIDE[from..].find("```").unwrap()]
 }
 

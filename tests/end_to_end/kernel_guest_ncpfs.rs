@@ -13,7 +13,10 @@ const NAME: &str = "the_kernels_ncpfs_lists_reads_writes_renames_and_deletes";
 fn the_kernels_ncpfs_lists_reads_writes_renames_and_deletes() {
     needs!(KernelGuest::NEEDS, [Need::Program("python3")]);
     let Ok(module) = std::env::var(MODULE) else {
-        not_available(NAME, "SHAREBENCH_NCPFS_MODULE does not name the kernel module ncpfs (docs/protocols/netware.md)");
+        not_available(
+            NAME,
+            "SHAREBENCH_NCPFS_MODULE does not name the kernel module ncpfs (docs/protocols/netware.md)",
+        );
         return;
     };
     let sharebench = Sharebench::new().unwrap();

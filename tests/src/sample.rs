@@ -30,7 +30,7 @@ impl Sample {
     pub fn contains(&self, name: &str) -> bool {
         match &self.only {
             Some(only) => name.contains(only),
-            None => hash(name, self.seed) % self.one_in == 0,
+            None => hash(name, self.seed).is_multiple_of(self.one_in),
         }
     }
 

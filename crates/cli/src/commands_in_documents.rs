@@ -80,14 +80,19 @@ fn commands(text: &str) -> Vec<String> {
     let mut fenced = false;
     for line in text.lines() {
         fenced ^= line.trim_start().starts_with("```");
-        if !open.is_empty() || ((fenced || line.starts_with("    ")) && line.trim().starts_with("sharebench ")) {
+        if !open.is_empty()
+            || ((fenced || line.starts_with("    ")) && line.trim().starts_with("sharebench "))
+        {
             match line.trim().strip_suffix('\\') {
                 Some(start) => open.push_str(start),
                 None => found.push(std::mem::take(&mut open) + line.trim()),
             }
         } else if !fenced {
             let code = line.split('`').skip(1).step_by(2);
-            found.extend(code.filter(|code| code.starts_with("sharebench ") && code.contains(" --")).map(str::to_owned));
+            found.extend(
+                code.filter(|code| code.starts_with("sharebench ") && code.contains(" --"))
+                    .map(str::to_owned),
+            );
         }
     }
     found
@@ -101,12 +106,11 @@ fn words(command: &str) -> Vec<String> {
     for c in command.chars() {
         match quote {
             Some(open) if c == open => quote = None,
-            Some(_) => word.push(c),
             None if c == '\'' || c == '"' => quote = Some(c),
             None if c == '#' && word.is_empty() => break,
             None if "|>&;".contains(c) => break,
             None if c == ' ' => words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty())),
-            None => word.push(c),
+            _ => word.push(c),
         }
     }
     words.extend(Some(word).filter(|word| !word.is_empty()));
@@ -114,14 +118,19 @@ fn words(command: &str) -> Vec<String> {
 }
 
 fn is_placeholder(word: &str) -> bool {
-    word.contains("..") || word.contains('$') || word.split(|c: char| !c.is_ascii_alphabetic()).any(|part| {
-        part.len() > 1 && part.chars().all(|c| c.is_ascii_uppercase())
-    })
+    word.contains("..")
+        || word.contains('$')
+        || word
+            .split(|c: char| !c.is_ascii_alphabetic())
+            .any(|part| part.len() > 1 && part.chars().all(|c| c.is_ascii_uppercase()))
 }
 
 #[test]
 fn commands_are_read_as_a_shell_reads_them() {
     let text = "    sharebench load x \\\n        --slo 'p95<20ms, b' # why\n\nsee `sharebench runs` and `sharebench show 1 --db a`\n";
     assert_eq!(commands(text), ["sharebench load x --slo 'p95<20ms, b' # why", "sharebench show 1 --db a"]);
-    assert_eq!(words("sharebench load x --slo 'p95<20ms, b' # why"), ["sharebench", "load", "x", "--slo", "p95<20ms, b"]);
+    assert_eq!(
+        words("sharebench load x --slo 'p95<20ms, b' # why"),
+        ["sharebench", "load", "x", "--slo", "p95<20ms, b"]
+    );
 }

@@ -4,6 +4,8 @@
 
 mod args;
 mod commands;
+#[cfg(test)]
+mod commands_in_documents;
 #[cfg_attr(not(feature = "pages"), path = "dashboard/absent.rs")]
 mod dashboard;
 mod exit;

@@ -264,7 +264,8 @@ fn every_interval_of_a_report_covers_as_often_as_it_promises() {
     }
     println!("{table}");
     if long && std::env::var_os("SHAREBENCH_WRITE_DOCS").is_some() {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/planted-truth.md");
+        let path =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/planted-truth.md");
         let text = std::fs::read_to_string(&path).unwrap();
         let (before, rest) = text.split_once("<!-- table of coverage -->\n").unwrap();
         let (_, after) = rest.split_once("<!-- end of coverage -->").unwrap();

@@ -26,7 +26,8 @@ use crate::output::{line, print_notes, print_object, print_out, style};
 const USUAL_NAME: &str = "learned";
 
 /// Examples of `learn --help`.
-pub const LEARN_HELP: &str = "Names and data of the users are in none of the outputs. docs/measure/learn.md describes
+pub const LEARN_HELP: &str =
+    "Names and data of the users are in none of the outputs. docs/measure/learn.md describes
 what is learned, how well it fits, and what a capture cannot show.
 
 Examples:

@@ -237,9 +237,11 @@ mod tests {
     #[test]
     fn commands_in_documents_name_presets_that_exist() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
-        let files =
-            |folder: &str| std::fs::read_dir(format!("{root}{folder}")).unwrap().map(|entry| entry.unwrap().path());
-        let documents = ["docs/measure", "docs/protocols", "docs/results", "docs/design"].into_iter().flat_map(files);
+        let files = |folder: &str| {
+            std::fs::read_dir(format!("{root}{folder}")).unwrap().map(|entry| entry.unwrap().path())
+        };
+        let documents =
+            ["docs/measure", "docs/protocols", "docs/results", "docs/design"].into_iter().flat_map(files);
         for path in documents.chain([format!("{root}README.md").into()]) {
             let text = std::fs::read_to_string(&path).unwrap();
             for command in text.lines().filter(|line| line.contains("sharebench load ")) {
