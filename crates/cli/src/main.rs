@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-// The allocator of musl is slow (docs/design/memory.md).
+// The allocator of musl has one lock for all threads (docs/design/memory.md).
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
