@@ -28,7 +28,7 @@ mod within;
 use case::Case;
 use sharebench_tests::Sample;
 
-/// Without `SHAREBENCH_LONG`, one case in so many runs.
+/// Without `SHAREBENCH_LONG`, one case in N runs.
 const SAMPLED: u64 = 3;
 /// Concurrent cases: most of them wait most of the time.
 const CONCURRENCY: usize = 4;

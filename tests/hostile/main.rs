@@ -25,8 +25,8 @@ use sharebench_tests::{Outcomes, Sample, Sharebench, need};
 use crate::measure::{Command, Measured, peak_kib, run};
 use crate::mode::Mode;
 
-/// Without `SHAREBENCH_LONG`, one mode in so many runs.
-const SAMPLED: u64 = 5;
+/// Without `SHAREBENCH_LONG`, one mode in N runs.
+const SAMPLED: u64 = 8;
 /// Runs at a time. Most of them wait for a timeout.
 const AT_A_TIME: usize = 48;
 /// Maximum memory of this process in KiB. A proxy that reserves what a hostile length announces takes gigabytes.

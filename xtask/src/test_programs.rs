@@ -16,6 +16,8 @@ use crate::dist::command;
 
 /// Package of the suites that run for minutes, so that they start first.
 const SUITES: &str = "sharebench-tests";
+/// Those that use all of the machine: their servers flood it, or they compute. They run first, and alone.
+const ALONE: [&str; 2] = ["sharebench-tests/hostile", "sharebench-tests/planted_truth"];
 /// When everything that still runs is killed, because a test hangs; with `SHAREBENCH_LONG` three hours.
 const LIMIT: Duration = Duration::from_secs(2200);
 const LONG_LIMIT: Duration = Duration::from_hours(3);
@@ -33,11 +35,12 @@ pub fn run(root: &Path, arguments: &[&str], out: &mut (dyn Write + Send)) -> io:
     let limit = if std::env::var_os("SHAREBENCH_LONG").is_some() { LONG_LIMIT } else { LIMIT };
     let logs = root.join("target/test-output");
     fs::create_dir_all(&logs)?;
-    let jobs = Mutex::new(VecDeque::from(jobs(root, arguments)?));
+    let (alone, others): (VecDeque<Job>, VecDeque<Job>) =
+        jobs(root, arguments)?.into_iter().partition(|job| ALONE.contains(&job.name.as_str()));
     let failures = Mutex::new(Vec::new());
     let out = Mutex::new(out);
     let start = Instant::now();
-    let work = || -> io::Result<()> {
+    let work = |jobs: &Mutex<VecDeque<Job>>| -> io::Result<()> {
         loop {
             let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             let Some(job) = next else { return Ok(()) };
@@ -53,10 +56,11 @@ pub fn run(root: &Path, arguments: &[&str], out: &mut (dyn Write + Send)) -> io:
             }
         }
     };
-    // One more than the processors, as the threads of each program (RUST_TEST_THREADS in `test`).
-    let at_once = thread::available_parallelism()?.get() + 1;
+    work(&Mutex::new(alone))?;
+    let others = Mutex::new(others);
+    let at_once = thread::available_parallelism()?.get();
     thread::scope(|scope| {
-        let workers: Vec<_> = (0..at_once).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (0..at_once).map(|_| scope.spawn(|| work(&others))).collect();
         workers.into_iter().try_for_each(|worker| {
             worker.join().unwrap_or_else(|_| Err(io::Error::other("a thread that ran test programs ended")))
         })
