@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn links_lead_to_files_and_headings() {
         let text = "[a](protocols/ncp.md#22-reply-header) [b](../README.md) [c](design) [d](https://x.y/#z)
-[measurement-rules.md](measurement-rules.md#31-blocks-and-more) `v[0](x)` [self](#top)\n# Top";
+[measurement-rules.md](measure/measurement-rules.md#31-blocks-and-more) `v[0](x)` [self](#top)\n# Top";
         let with_self = Source::document("docs/a.md", text);
         assert_eq!(check("docs/a.md", text), ["2: the link #top leads to no heading"]);
         let findings = Documents::new(std::slice::from_ref(&with_self)).check(&with_self);

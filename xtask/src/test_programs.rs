@@ -19,7 +19,7 @@ const SUITES: &str = "sharebench-tests";
 /// Those that use all of the machine: their servers flood it, or they compute. They run first, and alone.
 const ALONE: [&str; 2] = ["sharebench-tests/hostile", "sharebench-tests/planted_truth"];
 /// When everything that still runs is killed, because a test hangs; with `SHAREBENCH_LONG` three hours.
-const LIMIT: Duration = Duration::from_secs(2200);
+const LIMIT: Duration = Duration::from_secs(3000);
 const LONG_LIMIT: Duration = Duration::from_hours(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 

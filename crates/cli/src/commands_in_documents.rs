@@ -9,25 +9,38 @@ use clap::{CommandFactory, Parser};
 
 use crate::args::Arguments;
 
-/// Options of fio, mpirun, dpkg, smbclient and `bench/run` that the documents name in code on its own.
-const OPTIONS_OF_OTHERS: [&str; 8] =
-    ["faults", "mca", "no-load", "output-format", "purge", "tolerance", "use-kerberos", "with-libnfs"];
+/// Options of fio, mpirun, dpkg, smbclient and this repository's scripts that the documents name in code on its own.
+const OPTIONS_OF_OTHERS: [&str; 10] = [
+    "faults",
+    "list",
+    "mca",
+    "no-load",
+    "output-format",
+    "purge",
+    "tolerance",
+    "use-kerberos",
+    "with-libnfs",
+    "write",
+];
 
 #[test]
 fn every_command_in_the_documents_is_parsed() {
     let mut parsed = 0;
     let mut rejected = Vec::new();
     for (path, text) in documents() {
-        for command in commands(&text) {
+        for Shown { command, is_whole } in commands(&text) {
             let words = words(&command);
-            let place = format!("{}: {command}", path.display());
             match Arguments::try_parse_from(&words) {
                 Ok(_) => parsed += 1,
-                // A placeholder in capitals or an ellipsis is not a value.
-                Err(error)
-                    if matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue)
-                        && words.iter().any(|word| is_placeholder(word)) => {}
-                Err(error) => rejected.push(format!("{place}\n{error}")),
+                // Help that was asked for.
+                Err(error) if !error.use_stderr() => parsed += 1,
+                Err(error) => match error.kind() {
+                    // A placeholder in capitals or an ellipsis is not a value.
+                    ErrorKind::ValueValidation | ErrorKind::InvalidValue
+                        if words.iter().any(|word| is_placeholder(word)) => {}
+                    ErrorKind::MissingRequiredArgument | ErrorKind::InvalidValue if !is_whole => {}
+                    _ => rejected.push(format!("{}: {command}\n{error}", path.display())),
+                },
             }
         }
     }
@@ -79,26 +92,33 @@ fn documents() -> Vec<(PathBuf, String)> {
     paths.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
 }
 
+/// A command in a document.
+#[derive(Debug, PartialEq, Eq)]
+struct Shown {
+    command: String,
+    /// It is a line of a block, not `code` in a sentence, which may lack what does not matter there.
+    is_whole: bool,
+}
+
 /// The commands of blocks, each in one line, and those of `code` that has an option.
-fn commands(text: &str) -> Vec<String> {
+fn commands(text: &str) -> Vec<Shown> {
     let mut found = Vec::new();
     let mut open = String::new();
     let mut fenced = false;
     for line in text.lines() {
         fenced ^= line.trim_start().starts_with("```");
-        if !open.is_empty()
-            || ((fenced || line.starts_with("    ")) && line.trim().starts_with("sharebench "))
-        {
-            match line.trim().strip_suffix('\\') {
-                Some(start) => open.push_str(start),
-                None => found.push(std::mem::take(&mut open) + line.trim()),
+        let begins = (fenced || line.starts_with("    ")) && line.trim().starts_with("sharebench ");
+        if begins || !open.is_empty() {
+            if let Some(start) = line.trim().strip_suffix('\\') {
+                open.push_str(start);
+            } else {
+                let command = std::mem::take(&mut open) + line.trim();
+                found.push(Shown { command, is_whole: true });
             }
         } else if !fenced {
             let code = line.split('`').skip(1).step_by(2);
-            found.extend(
-                code.filter(|code| code.starts_with("sharebench ") && code.contains(" --"))
-                    .map(str::to_owned),
-            );
+            let commands = code.filter(|code| code.starts_with("sharebench ") && code.contains(" --"));
+            found.extend(commands.map(|command| Shown { command: command.to_owned(), is_whole: false }));
         }
     }
     found
@@ -134,7 +154,12 @@ fn is_placeholder(word: &str) -> bool {
 #[test]
 fn commands_are_read_as_a_shell_reads_them() {
     let text = "    sharebench load x \\\n        --slo 'p95<20ms, b' # why\n\nsee `sharebench runs` and `sharebench show 1 --db a`\n";
-    assert_eq!(commands(text), ["sharebench load x --slo 'p95<20ms, b' # why", "sharebench show 1 --db a"]);
+    let shown = |command: &str, is_whole| Shown { command: command.to_owned(), is_whole };
+    let expected = [
+        shown("sharebench load x --slo 'p95<20ms, b' # why", true),
+        shown("sharebench show 1 --db a", false),
+    ];
+    assert_eq!(commands(text), expected);
     assert_eq!(
         words("sharebench load x --slo 'p95<20ms, b' # why"),
         ["sharebench", "load", "x", "--slo", "p95<20ms, b"]
