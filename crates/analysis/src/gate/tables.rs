@@ -129,8 +129,7 @@ fn judged(target: &str, test: &str, levels: &[RecentLevel], options: &GateOption
     let is_slower =
         |level: &&RecentLevel| level.significance >= 1.0 && may_reach_the_limit(&level.difference, options);
     let slower = levels.iter().filter(is_slower).max_by(|x, y| x.significance.total_cmp(&y.significance));
-    let wide = too_wide(levels, options).or_else(|| beyond_the_limit(levels, options));
-    let wide = wide.filter(|_| slower.is_none());
+    let wide = too_wide(levels, options).filter(|_| slower.is_none());
     let shown = slower.or(wide).or(levels.first())?;
     let ratio = shown.difference.map(f64::exp);
     let outcome = match (slower, wide) {
@@ -148,15 +147,6 @@ fn judged(target: &str, test: &str, levels: &[RecentLevel], options: &GateOption
         scatter_of_last: shown.last.exp_m1(),
         change: change_words(&ratio),
     })
-}
-
-/// The last run alone, if its whole interval is beyond the limit. Where that is not proven either, it is no pass: at high
-/// limits the proof requires more than the interval.
-fn beyond_the_limit<'l>(levels: &'l [RecentLevel], options: &GateOptions) -> Option<&'l RecentLevel> {
-    let is_beyond = |last: &&RecentLevel| {
-        last.difference.interval.is_some_and(|interval| interval.high <= options.edge())
-    };
-    levels.first().filter(is_beyond)
 }
 
 /// The comparison that cannot show a fall of the limit. A run that is noisier than the others has to show it alone: the runs

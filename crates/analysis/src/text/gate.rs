@@ -117,14 +117,6 @@ pub(crate) fn wide_line(line: &GateLine, error: Option<f64>, options: &GateOptio
     let limit = percent_limit(options.max_slower);
     let needed = options.largest_scatter();
     let last = line.scatter_of_last.ln_1p();
-    if last <= needed && line.ratio.interval.is_some_and(|interval| interval.high.ln() <= options.edge()) {
-        return format!(
-            "{}: {} is beyond the limit of {limit}, but runs that may scatter by {} do not prove it; a lower limit would",
-            name(line),
-            line.change,
-            percent(options.expected_scatter().exp_m1(), 0)
-        );
-    }
     // What repetitions cannot remove is known to lie between runs.
     let within = error.filter(|error| error * error > 0.5 * last * last);
     let what = match within {

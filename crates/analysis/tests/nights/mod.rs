@@ -69,7 +69,7 @@ impl Nights {
 #[derive(Clone)]
 pub struct Gate {
     pub counts: Vec<RunData>,
-    pub options: GateOptions,
+    options: GateOptions,
 }
 
 impl Gate {
