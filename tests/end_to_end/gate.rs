@@ -67,7 +67,7 @@ fn equal_runs_pass_and_a_slower_server_fails_until_its_level_is_accepted() {
             "--against",
             "2",
             "--max-slower",
-            "70%",
+            "30%",
             "--junit",
             "slow.xml",
             "--quiet",

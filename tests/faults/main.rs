@@ -39,7 +39,7 @@ fn outcome_of_every_fault_equals_the_table() {
     let all: Vec<&Case> = groups.into_iter().flatten().collect();
     let sample = Sample::one_in(SAMPLED);
     let cases: Vec<&Case> = all.iter().copied().filter(|case| sample.contains(&case.name())).collect();
-    println!("{}", sample.describe("faults", cases.len(), all.len()));
+    sample.announce("faults", cases.len(), all.len());
     let rows = case::run_all(&cases, CONCURRENCY);
     table::write_or_compare(&cases, &rows, cases.len() == all.len());
 }

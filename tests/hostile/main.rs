@@ -50,7 +50,7 @@ fn every_run_at_a_hostile_server_ends_in_time_and_in_bounded_memory() {
         sample.contains(&name) && need::met(&name, mode.needs())
     };
     let modes: Vec<Mode> = all.iter().copied().filter(is_wanted).collect();
-    println!("{}", sample.describe("hostile", modes.len(), all.len()));
+    sample.announce("hostile", modes.len(), all.len());
     if modes.len() < all.len() {
         table.skip();
     }

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    sharebench_cli::main(Some(sharebench_mpi::start))
+    sharebench_cli::main(sharebench_mpi::START)
 }

@@ -1,6 +1,7 @@
 //! The cases of a long suite that `./test` runs: a sample by seed, or all of them with `SHAREBENCH_LONG`.
 
 use std::env;
+use std::io::{self, Write};
 
 /// Chooses cases by their names, in any order, so that a case that failed can be repeated alone.
 ///
@@ -34,13 +35,14 @@ impl Sample {
         }
     }
 
-    /// Says what of a suite runs, and how to run the rest.
-    pub fn describe(&self, suite: &str, run: usize, all: usize) -> String {
-        format!(
-            "{run} of {all} cases (seed {}); all: SHAREBENCH_LONG=1 cargo test -p sharebench-tests --test {suite}; one: \
-             with SHAREBENCH_TEST_ONLY=NAME",
-            self.seed
-        )
+    /// Says what of a suite runs, and how to run the rest. The test harness hides what is printed, so that it is written past it.
+    pub fn announce(&self, suite: &str, run: usize, all: usize) {
+        let seed = self.seed;
+        let _ = writeln!(
+            io::stderr(),
+            "{suite}: {run} of {all} cases (SHAREBENCH_SEED={seed}); all: SHAREBENCH_LONG=1 cargo test -p sharebench-tests \
+             --test {suite}; one: with SHAREBENCH_TEST_ONLY=NAME"
+        );
     }
 }
 

@@ -55,13 +55,13 @@ impl Sharebench {
     /// Creates an empty working directory.
     pub fn new() -> io::Result<Self> {
         static BINARY: OnceLock<Result<String, String>> = OnceLock::new();
-        Self::named(&BINARY, "test-program")
+        Self::named(&BINARY, "program-under-test")
     }
 
-    /// The program with MPI, which requires [`Need::Mpi`].
+    /// The program with MPI, which requires [`crate::Need::Mpi`].
     pub fn with_mpi() -> io::Result<Self> {
         static BINARY: OnceLock<Result<String, String>> = OnceLock::new();
-        Self::named(&BINARY, "test-program-mpi")
+        Self::named(&BINARY, "program-under-test-mpi")
     }
 
     fn named(binary: &OnceLock<Result<String, String>>, program: &str) -> io::Result<Self> {

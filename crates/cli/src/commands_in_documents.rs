@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
+use sharebench_plan::Plan;
 
 use crate::args::Arguments;
 
@@ -31,7 +32,10 @@ fn every_command_in_the_documents_is_parsed() {
         for Shown { command, is_whole } in commands(&text) {
             let words = words(&command);
             match Arguments::try_parse_from(&words) {
-                Ok(_) => parsed += 1,
+                Ok(_) => {
+                    parsed += 1;
+                    rejected.extend(unknown_preset(&words).map(|name| format!("{}: {name}", path.display())));
+                }
                 // Help that was asked for.
                 Err(error) if !error.use_stderr() => parsed += 1,
                 Err(error) => match error.kind() {
@@ -141,6 +145,13 @@ fn words(command: &str) -> Vec<String> {
     }
     words.extend(Some(word).filter(|word| !word.is_empty()));
     words
+}
+
+/// The preset or workload of a command that is neither a file nor built in.
+fn unknown_preset(words: &[String]) -> Option<&String> {
+    let mut from_flag = words.iter().skip_while(|word| !["--preset", "--workload"].contains(&word.as_str()));
+    let name = from_flag.nth(1).filter(|name| !name.contains(".toml"))?;
+    Plan::from_preset(name).is_err().then_some(name)
 }
 
 fn is_placeholder(word: &str) -> bool {

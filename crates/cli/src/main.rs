@@ -12,9 +12,5 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 use sharebench_musl_memory as _;
 
 fn main() -> ExitCode {
-    #[cfg(feature = "mpi")]
-    let mpi = Some(sharebench_mpi::start as sharebench_cluster::StartRank);
-    #[cfg(not(feature = "mpi"))]
-    let mpi = None;
-    sharebench_cli::main(mpi)
+    sharebench_cli::main(sharebench_mpi::START)
 }

@@ -235,26 +235,6 @@ mod tests {
     }
 
     #[test]
-    fn commands_in_documents_name_presets_that_exist() {
-        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
-        let files = |folder: &str| {
-            std::fs::read_dir(format!("{root}{folder}")).unwrap().map(|entry| entry.unwrap().path())
-        };
-        let documents =
-            ["docs/measure", "docs/protocols", "docs/results", "docs/design"].into_iter().flat_map(files);
-        for path in documents.chain([format!("{root}README.md").into()]) {
-            let text = std::fs::read_to_string(&path).unwrap();
-            for command in text.lines().filter(|line| line.contains("sharebench load ")) {
-                let mut words =
-                    command.split([' ', '`']).skip_while(|word| !["--preset", "--workload"].contains(word));
-                if let Some(name) = words.nth(1).filter(|name| !name.contains(".toml")) {
-                    assert!(Plan::from_preset(name).is_ok(), "{}: {command}", path.display());
-                }
-            }
-        }
-    }
-
-    #[test]
     fn presets_after_a_source_state_what_is_published_and_a_unit_and_run_in_a_minute_at_one_percent() {
         for name in all_names().into_iter().filter(|name| name.contains("-after-")) {
             let mut plan = Plan::from_preset(&name).unwrap();
