@@ -67,6 +67,33 @@ fn a_noisy_night_among_quiet_ones_counts_little_and_is_inconclusive() {
 }
 
 #[test]
+fn one_good_run_proves_a_large_fall_at_any_limit() {
+    for limit in [0.3_f64, 0.5, 0.7, 0.8] {
+        let mut nights = Nights::new(7, 0.05);
+        let mut gate = Gate::new();
+        gate.options.max_slower = limit;
+        assert_eq!(gate.judge(nights.next(1.0)).outcome, GateOutcome::Passed);
+        let fallen = gate.judge(nights.next((1.0 - limit) / 5.0));
+        assert_eq!(fallen.outcome, GateOutcome::Slower, "{fallen:?}");
+        assert_eq!(gate.judge(nights.next(1.0)).outcome, GateOutcome::Passed);
+    }
+}
+
+#[test]
+fn nights_that_scatter_as_a_high_limit_allows_rarely_raise_an_alarm() {
+    for limit in [0.3_f64, 0.5] {
+        let scatter = -0.4 * (-limit).ln_1p();
+        let has_alarm = |seed: &u64| {
+            let mut gate = Gate::new();
+            gate.options.max_slower = limit;
+            gate.first_alarm(&mut Nights::new(1000 + seed, scatter), [1.0; 20]).is_some()
+        };
+        let alarms = (0..100).filter(has_alarm).count();
+        assert!(alarms <= 5, "{alarms} of 100 series at a limit of {limit}");
+    }
+}
+
+#[test]
 fn a_level_that_recovers_passes_and_its_next_fall_is_found() {
     let mut nights = Nights::new(8, 0.01);
     let mut gate = Gate::new();

@@ -55,6 +55,9 @@ impl GateOptions {
     /// The scatter between runs that a limit is made for, as a share of the limit: with two fifths the bars of docs/measure/gate.md
     /// hold.
     const SCATTER: f64 = 0.4;
+    /// The largest scatter that is expected before the runs show theirs. Without it a limit of 70 % would expect runs that
+    /// scatter by half, and one good run could not prove a fall of 95 %.
+    const MOST_EXPECTED: f64 = 0.2;
     /// Beyond this many times that scatter a run is too noisy for the limit.
     const TOO_NOISY: f64 = 1.5;
 
@@ -69,13 +72,18 @@ impl GateOptions {
     }
 
     /// The scatter that the limit is made for, a standard deviation of logarithms.
-    pub(crate) fn expected_scatter(&self) -> f64 {
+    fn scatter(&self) -> f64 {
         -Self::SCATTER * self.edge()
     }
 
-    /// The largest one that it allows.
+    /// The scatter that is expected before the runs show theirs.
+    pub(crate) fn expected_scatter(&self) -> f64 {
+        self.scatter().min(Self::MOST_EXPECTED)
+    }
+
+    /// The largest one that the limit allows.
     pub(crate) fn largest_scatter(&self) -> f64 {
-        Self::TOO_NOISY * self.expected_scatter()
+        Self::TOO_NOISY * self.scatter()
     }
 }
 

@@ -69,7 +69,7 @@ impl Nights {
 #[derive(Clone)]
 pub struct Gate {
     pub counts: Vec<RunData>,
-    options: GateOptions,
+    pub options: GateOptions,
 }
 
 impl Gate {
