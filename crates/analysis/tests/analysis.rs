@@ -1,10 +1,8 @@
 //! Whole analyses of runs whose truth is known.
 
-mod synthetic;
-
+use crate::synthetic::{Synthetic, TESTS, cell, depths, everything, grid, load, plausible, plausible_load};
 use sharebench_analysis::{Access, Options, Pairing, RatioVerdict, Status, Tone, View, analyse};
 use sharebench_model::{Coordinates, ErrorClass, Verdict, axis};
-use synthetic::{Synthetic, TESTS, cell, depths, everything, grid, load, plausible, plausible_load};
 
 fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
     sentences.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join("\n")

@@ -1,11 +1,7 @@
 //! Published tables: what they support, what they cannot, and where they contradict themselves.
 
-#![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
-
-mod tables;
-
+use crate::tables::imported;
 use sharebench_analysis::{Analysis, Options, RatioVerdict, RunData, analyse, declared_equal_spread};
-use tables::imported;
 
 const MAP: [&str; 6] = [
     "run=section",

@@ -1,10 +1,8 @@
 //! Unlike conditions of compared systems, before the first ratio.
 
-mod synthetic;
-
+use crate::synthetic::{Synthetic, grid, plausible};
 use sharebench_analysis::{Analysis, Condition, Options, RunData, analyse};
 use sharebench_model::{Coordinates, Fact, Facts, PolicyCount, USERS_STAY, Value, axis};
-use synthetic::{Synthetic, grid, plausible};
 
 /// A step of a load.
 fn level(users: u64) -> Coordinates {

@@ -1,10 +1,8 @@
 //! What cannot be aligned is listed with its reason, and what contradicts itself is shown.
 
-mod synthetic;
-
+use crate::synthetic::{Synthetic, cell, grid, load, misaligned, printed_table};
 use sharebench_analysis::{Analysis, Options, RunData, Status, analyse};
 use sharebench_model::axis;
-use synthetic::{Synthetic, cell, grid, load, misaligned, printed_table};
 
 fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
     sentences.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join("\n")

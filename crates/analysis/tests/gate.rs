@@ -1,12 +1,9 @@
 //! The verdict of a gate over nights with a known truth.
 
-mod nights;
-mod synthetic;
-
-use nights::{Gate, Nights};
+use crate::nights::{Gate, Nights};
+use crate::synthetic::night_with_large_records;
 use sharebench_analysis::GateOutcome;
 use sharebench_model::ErrorClass;
-use synthetic::night_with_large_records;
 
 #[test]
 fn the_test_that_fell_decides_with_its_lowest_cell() {

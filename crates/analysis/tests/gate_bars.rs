@@ -4,19 +4,14 @@
 //! `SHAREBENCH_SEED`), and writes its table on request:
 //!
 //! ```text
-//! SHAREBENCH_LONG=1 SHAREBENCH_WRITE_DOCS=1 cargo test --release -p sharebench-analysis --test gate_bars -- --nocapture
+//! SHAREBENCH_LONG=1 SHAREBENCH_WRITE_DOCS=1 cargo test --release -p sharebench-analysis --test integration gate_bars -- --nocapture
 //! ```
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
-
-mod nights;
-mod synthetic;
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use nights::{Gate, Nights};
+use crate::nights::{Gate, Nights};
 use sharebench_analysis::{Gate as CompareGate, Options, Requirements, analyse};
 
 const BEGIN: &str = "<!-- table of bars -->\n";

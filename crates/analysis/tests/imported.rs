@@ -1,12 +1,8 @@
 //! Imported tables of users, rates and response times: checks with Little's law, capacity laws, and what is not known.
 
-#![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
-
-mod tables;
-
+use crate::tables::imported;
 use sharebench_analysis::{Analysis, Options, Scalability, analyse};
 use sharebench_stats::{ErrorScale, LoadPoint, Usl};
-use tables::imported;
 
 const MAP_1997: [&str; 6] =
     ["target=server", "users=users", "rate=kB_per_s:kB/s", "response=art_s:s", "reported=mps", "test==write"];

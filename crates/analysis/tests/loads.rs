@@ -1,15 +1,11 @@
 //! Loads: forecasts and their refusals, objectives, paces and fairness as sentences and numbers.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
-
-mod synthetic;
-
+use crate::synthetic::Synthetic;
+use crate::synthetic::loads::{Gaps, counted, thinking};
+use crate::synthetic::streams::{BUSY, LATE, PACE, units};
 use sharebench_analysis::{Analysis, Options, Sentence, analyse};
 use sharebench_model::{Check, Fairness, ObjectiveReport, Verdict};
 use sharebench_stats::mean_value_analysis;
-use synthetic::Synthetic;
-use synthetic::loads::{Gaps, counted, thinking};
-use synthetic::streams::{BUSY, LATE, PACE, units};
 
 fn said(sentences: &[Sentence]) -> String {
     sentences.iter().map(|sentence| sentence.text.as_str()).collect::<Vec<_>>().join("\n")

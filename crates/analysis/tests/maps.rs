@@ -1,17 +1,11 @@
 //! Maps that change: the parts of a map, in the verdict, the findings and the answer.
 
-#![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
-
-mod oracle;
-mod synthetic;
-mod tables;
-
+use crate::synthetic::{Synthetic, cell, grid};
+use crate::tables::imported;
 use sharebench_analysis::{
     Analysis, ComparisonOutcome, Options, Pairing, PartEvidence, RatioVerdict, analyse,
 };
 use sharebench_model::{Coordinates, Value, axis};
-use synthetic::{Synthetic, cell, grid};
-use tables::imported;
 
 /// Total work of single cells is not what these tests are about.
 fn quick() -> Options {
@@ -23,7 +17,7 @@ fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
 }
 
 fn contradictions(analysis: &Analysis) -> Vec<String> {
-    oracle::contradictions(&serde_json::to_value(analysis).unwrap())
+    crate::oracle::contradictions(&serde_json::to_value(analysis).unwrap())
 }
 
 fn verdict(analysis: &Analysis) -> &str {

@@ -1,10 +1,8 @@
 //! Guesses at mechanisms: found where they are planted, and not in noise, in few cells or in the client's cache.
 
-mod synthetic;
-
+use crate::synthetic::{Synthetic, everything, grid};
 use sharebench_analysis::{Analysis, Mechanism, Options, RunData, Tone, analyse};
 use sharebench_model::{Coordinates, CpuTime, Facts, Histogram, axis};
-use synthetic::{Synthetic, everything, grid};
 
 /// One system with ten repetitions and little noise.
 fn alone(records: u32, noise: f64, truth: impl Fn(f64) -> f64) -> Synthetic {

@@ -1,7 +1,5 @@
 //! No sentence of a page contradicts a cell of that page: the oracle of pages, and the pages of the documents.
 
-mod oracle;
-
 use std::fs;
 use std::path::Path;
 
@@ -123,10 +121,10 @@ const SENTENCES: [(&str, &str); 27] = [
 
 #[test]
 fn false_sentences_are_found_and_true_ones_are_not() {
-    let cells = oracle::of_tables(TABLE);
+    let cells = crate::oracle::of_tables(TABLE);
     assert_eq!(cells.len(), 8);
     for (sentence, words) in SENTENCES {
-        let found = oracle::contradictions_of_page(&cells, sentence);
+        let found = crate::oracle::contradictions_of_page(&cells, sentence);
         if words.is_empty() {
             assert_eq!(found, [] as [String; 0], "{sentence}");
         } else {
@@ -156,12 +154,12 @@ fn no_sentence_of_the_documents_contradicts_the_table_next_to_it() {
         documents.chain([root.join("README.md")]).filter(|path| path.extension().is_some_and(|e| e == "md"))
     {
         for block in blocks(&fs::read_to_string(&path).unwrap()) {
-            let cells = oracle::of_tables(block);
+            let cells = crate::oracle::of_tables(block);
             if cells.is_empty() {
                 continue;
             }
-            judged += oracle::statements(&cells, block);
-            let found = oracle::contradictions_of_page(&cells, block);
+            judged += crate::oracle::statements(&cells, block);
+            let found = crate::oracle::contradictions_of_page(&cells, block);
             assert_eq!(found, [] as [String; 0], "{}", path.display());
         }
     }

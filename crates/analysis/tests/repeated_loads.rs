@@ -1,14 +1,10 @@
 //! Loads that were repeated: verdicts on response times, users at the objective and capacity.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
-
-mod synthetic;
-
+use crate::synthetic::Synthetic;
+use crate::synthetic::repeated::{LIMITED, Noise, QUIET, SLOWER, STEPS, Truth, repeated};
 use sharebench_analysis::{
     Analysis, LoadComparison, LoadFigure, LoadLevel, Options, RatioVerdict, Tone, analyse,
 };
-use synthetic::Synthetic;
-use synthetic::repeated::{LIMITED, Noise, QUIET, SLOWER, STEPS, Truth, repeated};
 
 fn analysed(run: Synthetic) -> Analysis {
     analyse(&[run.run], &Options { resamples: 50, ..Options::default() })

@@ -1,15 +1,11 @@
 //! Runs of one plan in a row, and surfaces weighed by what somebody does.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
-
-mod synthetic;
-
+use crate::synthetic::Synthetic;
 use sharebench_analysis::{
     Options, RatioVerdict, RunData, SeriesError, Tone, Weight, Weights, analyse, series,
 };
 use sharebench_exchange::import;
 use sharebench_model::{Coordinates, RunOutcome, Value, axis};
-use synthetic::Synthetic;
 
 fn cells(tests: &[&str]) -> Vec<Coordinates> {
     let mut cells = Vec::new();

@@ -1,9 +1,7 @@
 //! Servers whose cache holds some of the files: the cliff, and cells with two states.
 
-mod synthetic;
-
+use crate::synthetic::{cliff, with_a_cache};
 use sharebench_analysis::{Options, analyse};
-use synthetic::{cliff, with_a_cache};
 
 fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
     sentences.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join("\n")

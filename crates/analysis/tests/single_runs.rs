@@ -1,9 +1,7 @@
 //! Single runs, imported ones above all: what may be said of them, and what not.
 
-mod synthetic;
-
+use crate::synthetic::{Synthetic, grid};
 use sharebench_analysis::{Options, RatioVerdict, RunData, analyse, declared_equal_spread};
-use synthetic::{Synthetic, grid};
 
 fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
     sentences.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join("\n")

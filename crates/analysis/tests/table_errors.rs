@@ -1,14 +1,10 @@
 //! Errors of published tables: figures that do not belong together, wrong units, copied columns, impossible rates.
 
-#![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
-
-mod tables;
-
 use std::fmt::Write as _;
 
+use crate::tables::imported;
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
 use sharebench_model::Random;
-use tables::imported;
 
 /// The map of the tables in `tests/data/verdict`.
 const SURFACE: [&str; 5] =

@@ -2,11 +2,9 @@
 
 #![expect(clippy::print_stdout, reason = "the counted runs are asked for")]
 
-mod synthetic;
-
+use crate::synthetic::{Synthetic, grid};
 use sharebench_analysis::{Analysis, Options, RunData, TimeFinding, TimeFindingKind, TimeOrigin, analyse};
 use sharebench_model::{Check, Coordinates, LoadDetail, RateBase, Timeline, Value, Verdict, axis};
-use synthetic::{Synthetic, grid};
 
 /// Two systems of the same speed, 12 cells, 20 repetitions of half a second: 144 s of each.
 fn pair(noise: f64) -> Synthetic {

@@ -1,9 +1,9 @@
 //! Reasons of differences and predictions over distances, as findings of a report.
 
-mod synthetic;
-
+use crate::synthetic::budgets::{
+    distant, equal_systems, lossy, more_client_cpu, more_round_trips, names, run,
+};
 use sharebench_analysis::{Options, RunData, analyse};
-use synthetic::budgets::{distant, equal_systems, lossy, more_client_cpu, more_round_trips, names, run};
 
 fn findings(run: RunData) -> Vec<String> {
     let analysis = analyse(&[run], &Options::default());

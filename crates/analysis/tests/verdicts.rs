@@ -1,13 +1,11 @@
 //! The verdict of a comparison: its line, its confidence, and what a build may require of it.
 
-mod synthetic;
-
+use crate::synthetic::{Synthetic, cell, grid, load, plausible_load};
 use sharebench_analysis::{
     Analysis, ComparisonOutcome, ComparisonVerdict, Confidence, Gate, InconclusiveReason, ObjectionKind,
     Options, Requirements, RunData, RunScatter, Tone, analyse,
 };
 use sharebench_model::{ErrorClass, RunOutcome, StepError, Verdict, axis};
-use synthetic::{Synthetic, cell, grid, load, plausible_load};
 
 /// Two systems in one run of 8 cells; the second has this many times the rate of the first in reads and in writes.
 fn run(repetitions: u32, noise: f64, read: f64, write: f64) -> RunData {

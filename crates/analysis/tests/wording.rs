@@ -1,10 +1,8 @@
 //! Sentences that state what the data supports: one number per claim, and the remedy that fits its cause.
 
-mod synthetic;
-
+use crate::synthetic::{Synthetic, cell, grid};
 use sharebench_analysis::{Analysis, Obstacle, Options, RunData, Status, analyse};
 use sharebench_model::axis;
-use synthetic::{Synthetic, cell, grid};
 
 fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
     sentences.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join("\n")

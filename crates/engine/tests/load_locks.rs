@@ -13,16 +13,11 @@ use sharebench_plan::Plan;
 use sharebench_simulated::{Device, Service, SimulatedTarget};
 use sharebench_target::{Alteration, Altered, LocalBoxFuture, Session, Target};
 
-#[path = "load_locks/notifications.rs"]
 mod notifications;
-#[path = "metadata/replies.rs"]
-mod replies;
-#[path = "load_locks/rights.rs"]
 mod rights;
-#[path = "load_locks/semaphores.rs"]
 mod semaphores;
 
-use replies::rejected;
+use crate::metadata::replies::rejected;
 
 /// Length of the window in milliseconds.
 const WINDOW_MS: u64 = 1500;

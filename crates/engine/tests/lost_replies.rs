@@ -1,8 +1,6 @@
 //! A reply to an operation on names is lost with its session: whatever it was, the user comes back, finds or makes
 //! anew what is its own, and never takes its own doubt for wrong data.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

@@ -1,6 +1,4 @@
 //! Policies of whole runs on doubles: refused before anything is made, kept, watched, and timed.
-#![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,8 +1,6 @@
 //! Every built-in preset, made tiny, against the memory double in virtual time: each transaction happens, all that is
 //! read is right, and no leftovers remain on the target.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
-
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! Runs of several ranks, which are threads here: one result, from all of them, that is the sum of its parts.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
-
 use std::sync::{Arc, mpsc};
 
 use sharebench_cluster::{Division, Ranks, threads};

@@ -1,6 +1,4 @@
 //! Every test of a sweep on doubles: what is accessed, counted, verified and reported.
-#![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
-
 use std::sync::Arc;
 
 use sharebench_doubles::{Fault, FaultyTarget, MemoryTarget};

@@ -1,7 +1,5 @@
 //! A server that accepts fewer connections than a step has users: what is known of those that it accepted.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

@@ -1,8 +1,6 @@
 //! A loadfile replayed against the memory double in virtual time: outcomes, time stamps, what is put back, and what
 //! goes wrong.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
-
 use std::sync::Arc;
 use std::time::Duration;
 

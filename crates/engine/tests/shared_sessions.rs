@@ -1,8 +1,6 @@
 //! Users who share sessions, in virtual time: how many sessions there are, that requests of several users are under way
 //! at once where the session carries them, that each keeps its own data and counts, and that a lost session comes back.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

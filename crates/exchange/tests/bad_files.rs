@@ -1,6 +1,4 @@
 //! `import` rejects files that are cut, mixed up or implausible, names the line, and imports nothing of them.
-#![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
-
 use std::path::Path;
 
 use sharebench_exchange::{Format, Options, import};

@@ -1,6 +1,4 @@
 //! Runs that were exported are read back with the same numbers.
-#![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
-
 use std::path::Path;
 
 use sharebench_exchange::{Options, import, iozone_text};

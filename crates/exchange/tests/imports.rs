@@ -1,6 +1,4 @@
 //! Results that IOzone 3.489 and fio 3.33 printed on a Linux machine, and the table of 1993, become runs.
-#![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
-
 use std::path::Path;
 
 use sharebench_exchange::{Format, Imported, Options, import};

@@ -1,14 +1,12 @@
 //! Known workloads, simulated, captured and learned: the preset that comes out is the workload that went in.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, which print what they found")]
-
-mod simulator;
+#![expect(clippy::print_stdout, reason = "it prints what it found")]
 
 use std::collections::BTreeMap;
 
+use crate::simulator::{Simulation, load, resolved, simulate};
 use sharebench_learn::{Learned, Protocol, learn, loadfile, preset, preset_plan, server_report, to_json};
 use sharebench_plan::{Operation, Pace, Plan, Think, Times, TransactionWork};
-use simulator::{Simulation, load, resolved, simulate};
 
 const OFFICE: &str = include_str!("../../../plans/office.toml");
 const BUILD: &str = include_str!("../../../plans/build-after-sfs2014.toml");

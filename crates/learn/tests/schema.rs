@@ -1,8 +1,5 @@
 //! What `--json` prints is what the published schema says (docs/schemas/learn-1.json).
 
-#[path = "../../report/tests/validator/mod.rs"]
-mod validator;
-
 use std::io::{Cursor, Read};
 
 use serde_json::{Value, json};
@@ -28,7 +25,7 @@ fn document(inputs: &[&'static [u8]]) -> Value {
 }
 
 fn mistakes(document: &Value) -> Vec<String> {
-    validator::mistakes(&serde_json::from_str(SCHEMA).expect("JSON"), document)
+    crate::validator::mistakes(&serde_json::from_str(SCHEMA).expect("JSON"), document)
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! What the suite cannot see: bad paths, misaligned direct I/O, short writes, dropped sessions, the page cache.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
-
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 

@@ -1,7 +1,5 @@
 //! Another process exchanges working directories for links and for other directories while sessions work in them.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
-
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! Loadfiles of dbench: what a valid one means, and each way in which one can be wrong, with its line.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
-
 use sharebench_plan::{Arrivals, Call, Load, Loadfile, Pace, Plan, Think, TypedWorkload, Work};
 
 fn plan(script: &str) -> Plan {

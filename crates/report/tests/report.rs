@@ -1,15 +1,14 @@
 //! Every format of a report, from runs whose truth is known.
 
-#[path = "../../analysis/tests/synthetic/mod.rs"]
-mod synthetic;
-
 use std::path::Path;
 use std::time::Instant;
 
+use crate::synthetic::{
+    Synthetic, cell, depths, everything, grid, load, plausible, plausible_load, with_a_cache,
+};
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
 use sharebench_model::{Coordinates, ErrorClass, RunOutcome, StepError, Value, Verdict, axis};
 use sharebench_report::{Screen, Style, csv, html, json, markdown, summary, terminal};
-use synthetic::{Synthetic, cell, depths, everything, grid, load, plausible, plausible_load, with_a_cache};
 
 /// A screen of 20 rows.
 const ROWS: Screen<'static> = Screen { rows: 20, measured: None, cause: None };

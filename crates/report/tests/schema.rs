@@ -1,9 +1,6 @@
 //! What `--format json` prints is what the published schemas say (docs/schemas).
 
-#[path = "../../analysis/tests/synthetic/mod.rs"]
-mod synthetic;
-mod validator;
-
+use crate::synthetic::{Synthetic, depths, everything, grid, load, plausible, plausible_load, with_a_cache};
 use serde_json::{Value as Json, json};
 use sharebench_analysis::{Options, RunData, Weight, Weights, analyse, series};
 use sharebench_model::{
@@ -11,7 +8,6 @@ use sharebench_model::{
     UnitObjective, WhileProbed, WireCount, axis,
 };
 use sharebench_report::{csv, json as to_json, markdown, series_json};
-use synthetic::{Synthetic, depths, everything, grid, load, plausible, plausible_load, with_a_cache};
 
 const COMPARE: &str = include_str!("../../../docs/schemas/compare-1.json");
 const SERIES: &str = include_str!("../../../docs/schemas/series-1.json");
@@ -22,7 +18,7 @@ fn read(text: &str) -> Json {
 
 /// Holds what was printed against a schema.
 fn holds(schema: &str, printed: &str) {
-    let mistakes = validator::mistakes(&read(schema), &read(printed));
+    let mistakes = crate::validator::mistakes(&read(schema), &read(printed));
     assert!(mistakes.is_empty(), "the schema differs from the output:\n{}", mistakes.join("\n"));
 }
 
@@ -232,7 +228,7 @@ fn the_validator_finds_mistakes() {
         } },
     });
     for good in [json!({"a": 1}), json!({"a": null, "b": "x"}), json!({"a": 1, "b": [1.5, true]})] {
-        assert_eq!(validator::mistakes(&schema, &good), Vec::<String>::new());
+        assert_eq!(crate::validator::mistakes(&schema, &good), Vec::<String>::new());
     }
     for (bad, place) in [
         (json!({}), "$: 'a' is missing"),
@@ -242,7 +238,7 @@ fn the_validator_finds_mistakes() {
         (json!({"a": 1, "b": [1]}), "$.b: fits none"),
         (json!([]), "$: not object"),
     ] {
-        let found = validator::mistakes(&schema, &bad);
+        let found = crate::validator::mistakes(&schema, &bad);
         assert!(found.iter().any(|mistake| mistake.starts_with(place)), "{bad}: {found:?}");
     }
 }

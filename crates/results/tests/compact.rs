@@ -1,9 +1,5 @@
 //! Runs as an analysis loads them: all figures, less memory, and only the targets that are wanted.
-#![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
-
-mod sample;
-
-use sample::{Scratch, header, step};
+use crate::sample::{Scratch, header, step};
 use sharebench_model::{Check, Measure, RunOutcome, Sparse, Verdict};
 use sharebench_results::{RunId, Store};
 

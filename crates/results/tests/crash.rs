@@ -1,11 +1,9 @@
 //! A process that dies in the middle of a run loses at most the step in progress.
 
-mod sample;
-
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use sample::{Scratch, header, step};
+use crate::sample::{Scratch, header, step};
 use sharebench_model::RunEvent;
 use sharebench_results::{Problem, RunId, RunSink, RunState, Steps, Store, StoredRun};
 

@@ -1,13 +1,9 @@
 //! Exports carry the numbers as they are.
-#![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
-
-mod sample;
-
 use std::collections::HashMap;
 
+use crate::sample::{Scratch, header, step};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use sample::{Scratch, header, step};
 use sharebench_model::{Histogram, RunOutcome};
 use sharebench_results::{SpreadsheetText, Store, StoredRun, write_csv, write_json};
 

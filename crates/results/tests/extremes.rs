@@ -1,11 +1,7 @@
 //! Integers of a database that nothing measures: an error of their column, and never a sum that overflows.
 
-#![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
-
-mod sample;
-
+use crate::sample::{Scratch, header, step};
 use rusqlite::Connection;
-use sample::{Scratch, header, step};
 use sharebench_results::{Problem, RunId, Store};
 
 /// A database with a run of three steps in which an update has spoilt a column.

@@ -1,9 +1,5 @@
 //! Runs that count for a gate are kept per plan and host, and only complete runs count.
-#![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
-
-mod sample;
-
-use sample::{Scratch, header, step};
+use crate::sample::{Scratch, header, step};
 use sharebench_model::{RunOutcome, StepError};
 use sharebench_results::{GateRun, Problem, RunId, Store};
 

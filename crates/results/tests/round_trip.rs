@@ -1,10 +1,8 @@
 //! Whatever a step holds, the store gives it back exactly.
 
-mod sample;
-
+use crate::sample::{Scratch, header, histogram};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
-use sample::{Scratch, header, histogram};
 use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Evidence, Fairness, Histogram, IoBytes, JobShare, LoadCounts,
     LoadDetail, LoadUnit, Measure, ObjectiveReport, Part, PolicyCount, ProbeTimes, RankShare, RateBase,

@@ -1,11 +1,7 @@
 //! The store keeps runs exactly, reports the state of each, and names what is wrong with a file.
-#![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
-
-mod sample;
-
 use std::sync::Barrier;
 
-use sample::{Scratch, header, step};
+use crate::sample::{Scratch, header, step};
 use sharebench_model::{ErrorClass, Facts, RunEvent, RunOutcome, StepError};
 use sharebench_results::{Problem, RunId, RunReference, RunSink, RunState, Store};
 

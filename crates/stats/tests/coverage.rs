@@ -1,10 +1,8 @@
 //! Seeded simulations: how often the intervals cover the true value (docs/results/planted-truth.md, Coverage).
 //!
 //! ```text
-//! SHAREBENCH_LONG=1 SHAREBENCH_WRITE_DOCS=1 cargo test --release -p sharebench-stats --test coverage -- --nocapture
+//! SHAREBENCH_LONG=1 SHAREBENCH_WRITE_DOCS=1 cargo test --release -p sharebench-stats --test integration coverage -- --nocapture
 //! ```
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
-
 use std::fmt::Write as _;
 
 use sharebench_model::Random;

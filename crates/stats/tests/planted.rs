@@ -2,11 +2,7 @@
 //! are. Positions are exact once each cell is known well enough; with fewer repetitions a part may be too small, but
 //! never reaches beyond what was planted.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "all of it is tests, which clippy sees by #[test] only"
-)]
+#![expect(clippy::print_stdout, reason = "figures are printed")]
 
 use std::collections::BTreeSet;
 

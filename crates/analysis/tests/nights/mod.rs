@@ -1,5 +1,4 @@
 //! Nights with a known level, and a gate that keeps its runs as the command does.
-#![allow(dead_code, reason = "each test program uses its own part")]
 
 use sharebench_analysis::{GateOptions, GateOutcome, GateVerdict, Options, RunData, analyse, gate};
 use sharebench_model::Random;

@@ -2,8 +2,8 @@
 
 use sharebench_analysis::RunData;
 
+use crate::sentences::{check, quick};
 use crate::synthetic::budgets::{distant, lossy, more_client_cpu, more_round_trips, run};
-use crate::{check, quick};
 
 /// Two systems that differ in the time outside of this client, with these round trips of the network, microseconds.
 fn at(round_trips_us: [u32; 2]) -> RunData {

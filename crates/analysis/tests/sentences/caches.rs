@@ -4,8 +4,8 @@ use sharebench_analysis::Options;
 use sharebench_model::{Coordinates, Facts, ProbeTimes, ServerEvidence, WhileProbed, WireCount, axis};
 use sharebench_stats::{AttributionError, ForecastError};
 
+use crate::sentences::{check, check_text, quick};
 use crate::synthetic::{Synthetic, cell, cliff, grid, with_a_cache};
-use crate::{check, check_text, quick};
 
 fn record(at: &Coordinates) -> u64 {
     at.number(axis::RECORD_SIZE).unwrap_or(1)

@@ -2,8 +2,8 @@
 
 use sharebench_model::{Coordinates, IoBytes, Value, WireCount, axis};
 
+use crate::sentences::{check, quick};
 use crate::synthetic::Synthetic;
-use crate::{check, quick};
 
 /// Operations per second of a test, by the number of entries. Without a layout, each job has its own directory.
 fn curve(run: &mut Synthetic, test: &str, layout: Option<&str>, rate: impl Fn(u64) -> f64) {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use sharebench_analysis::{Analysis, GateOptions, Options, RunData, analyse, gate, gate_calibration};
 
-use crate::check_text;
+use crate::sentences::check_text;
 use crate::synthetic::{Synthetic, cell, night_with_large_records};
 
 /// Nights of two tests with these rates in MB/s.

@@ -2,9 +2,9 @@
 
 use sharebench_analysis::{Options, RunData, analyse};
 
+use crate::sentences::{check, check_text, quick};
 use crate::synthetic::{Synthetic, grid, printed_table};
 use crate::tables::imported;
-use crate::{check, check_text, quick};
 
 const MAP_1993: [&str; 6] = [
     "run=section",

@@ -2,8 +2,8 @@
 
 use sharebench_model::{Coordinates, Io500Phase, IoBytes, Value, axis};
 
+use crate::sentences::{check, quick};
 use crate::synthetic::Synthetic;
-use crate::{check, quick};
 
 /// All phases on each system: 2 GiB/s, and 8000 operations per second.
 fn phases(systems: &[&str], repetitions: u32) -> Synthetic {

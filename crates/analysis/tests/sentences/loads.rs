@@ -5,11 +5,11 @@ use sharebench_model::{
 };
 use sharebench_stats::mean_value_analysis;
 
+use crate::sentences::{check, quick};
 use crate::synthetic::loads::{Gaps, counted, thinking, users};
 use crate::synthetic::repeated::{LIMITED, Noise, QUIET, SLOWER, STEPS, Truth, by_rate, repeated};
 use crate::synthetic::streams::{BUSY, LATE, PACE, units};
 use crate::synthetic::{Synthetic, load as steps_of, plausible_load};
-use crate::{check, quick};
 
 fn objective(run: &mut Synthetic, kept: &[bool]) {
     for (step, kept) in run.run.steps.iter_mut().zip(kept) {

@@ -2,7 +2,7 @@
 
 use sharebench_analysis::{Options, RunData, Series, SeriesError, series};
 
-use crate::check_text;
+use crate::sentences::check_text;
 use crate::synthetic::{Synthetic, cell};
 
 /// Nights with these rates of one test, in MB/s, each with eight repetitions.

@@ -5,8 +5,8 @@ use sharebench_model::{
     Coordinates, ErrorClass, Facts, RepeatRule, RunOutcome, StepError, Value, Verdict, axis,
 };
 
+use crate::sentences::{check, quick};
 use crate::synthetic::{Synthetic, cell, depths, grid, load, misaligned, plausible};
-use crate::{check, quick};
 
 fn record(at: &Coordinates) -> u64 {
     at.number(axis::RECORD_SIZE).unwrap_or(1)
@@ -396,5 +396,5 @@ fn remedies_of_a_low_confidence() {
         let objection = Objection { kind, value: Some(0.6), confidence: Confidence::Low };
         format!("{}: {}", objection.words(), objection.remedy().1)
     });
-    crate::check_text("remedies", &remedies.join("\n"));
+    crate::sentences::check_text("remedies", &remedies.join("\n"));
 }

@@ -3,8 +3,8 @@
 use sharebench_analysis::RunData;
 use sharebench_model::{Check, Verdict};
 
+use crate::sentences::{check, quick};
 use crate::synthetic::{Synthetic, grid};
-use crate::{check, quick};
 
 /// Two systems of the same speed and 12 cells, 240 steps of half a second each.
 fn pair() -> RunData {

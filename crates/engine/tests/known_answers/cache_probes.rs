@@ -10,8 +10,8 @@ use sharebench_simulated::{Device, Replacement, Served, ServerCache, Service, Si
 use sharebench_stats::{Attribution, AttributionError, attribute_times};
 use sharebench_target::NullTarget;
 
-use crate::cached_client::CachedClient;
-use crate::lab::steps;
+use crate::known_answers::cached_client::CachedClient;
+use crate::known_answers::lab::steps;
 
 /// Blocks of the server's cache, and bytes of one.
 const CACHE: u64 = 4096;

@@ -3,7 +3,7 @@
 use sharebench_model::Verdict;
 use sharebench_simulated::{Device, Service};
 
-use crate::lab::{close, load, mean_ms, millis, quantile_ms, report_figure, verdict};
+use crate::known_answers::lab::{close, load, mean_ms, millis, quantile_ms, report_figure, verdict};
 
 const PACE: &str = "users = [30]\nthink = 'exp 50ms'\nwarm_up = '5s'\nmeasure = '60s'";
 
@@ -29,7 +29,7 @@ fn k14_a_third_of_the_users_without_replies_is_a_censored_step_and_no_better_one
         0.01,
     );
     let survivors = log.iter().filter(|served| !served.write && served.session % 3 != 2);
-    let survivors = crate::lab::histogram(survivors.map(|served| served.end - served.arrival));
+    let survivors = crate::known_answers::lab::histogram(survivors.map(|served| served.end - served.arrival));
     report_figure("K14 mean ms of all 30 users", format!("{:.3}", mean_ms(&whole.measure.response)));
     report_figure("K14 mean ms of the 20 survivors alone", format!("{:.3}", mean_ms(&survivors)));
     report_figure("K14 mean ms as reported", format!("{:.3}", mean_ms(&third.measure.response)));

@@ -8,7 +8,7 @@ use sharebench_engine::Clock;
 use sharebench_model::RunEvent;
 use sharebench_simulated::{Device, Service, SimulatedTarget};
 
-use crate::lab::{self, millis};
+use crate::known_answers::lab::{self, millis};
 
 const UNIX_MS: u64 = 1_700_000_000_000;
 

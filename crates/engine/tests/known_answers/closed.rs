@@ -4,7 +4,7 @@
 use sharebench_model::Verdict;
 use sharebench_simulated::{Device, Service};
 
-use crate::lab::{close, load, mean_ms, millis, verdict, window_start};
+use crate::known_answers::lab::{close, load, mean_ms, millis, verdict, window_start};
 
 /// Operations per step.
 const OPERATIONS: f64 = 1e5;

@@ -7,7 +7,7 @@ use sharebench_model::Verdict;
 use sharebench_simulated::{Device, Service, SimulatedTarget};
 use sharebench_target::NullTarget;
 
-use crate::lab::{close, histogram, load, millis, steps};
+use crate::known_answers::lab::{close, histogram, load, millis, steps};
 
 const SWEEP: &str =
     "seed = 1\nrepetitions = 2\nmin_sample_time = '5s'\n[[target]]\nurl = '/simulated'\n[sweep]\n";

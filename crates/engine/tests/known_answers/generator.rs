@@ -4,7 +4,7 @@
 use sharebench_model::{StepResult, Verdict};
 use sharebench_simulated::{Device, Service};
 
-use crate::lab::{load, millis, quantile_ms, report_figure, verdict};
+use crate::known_answers::lab::{load, millis, quantile_ms, report_figure, verdict};
 
 /// A client that needs 100 us of its one thread for each operation, so 10,000 per second at most.
 fn client(rate: u32, users: u32, device: Device) -> StepResult {

@@ -6,7 +6,7 @@ use sharebench_engine::Clock;
 use sharebench_model::{ErrorClass, Verdict};
 use sharebench_simulated::{Device, Served, Service, SimulatedTarget};
 
-use crate::lab::{millis, report_figure, steps, verdict};
+use crate::known_answers::lab::{millis, report_figure, steps, verdict};
 
 const PLAN: &str = "seed = 18\nverify = 'stamps'\n[[target]]\nurl = '/simulated'\n[load]\nusers = [6]\n\
     workload = 'single'\nblock = '4KiB'\nscale = '4MiB'\nthink = '1ms'\nwarm_up = '0s'\nmeasure = '3s'\n";
@@ -64,7 +64,7 @@ fn k18_every_stale_zero_and_shifted_block_is_caught() {
         let step = steps(PLAN, faulty, &clock).remove(0);
         let log = simulated.log();
         let end = step.measure.window_ns;
-        let end = crate::lab::window_start(&log) + end;
+        let end = crate::known_answers::lab::window_start(&log) + end;
         // Session 0 is the engine's own, which wrote the file.
         let spoilt: u64 = (1..=6)
             .map(|session| {

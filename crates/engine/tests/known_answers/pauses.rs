@@ -6,7 +6,7 @@
 use sharebench_simulated::{Device, Served};
 use sharebench_stats::normal_quantile;
 
-use crate::lab::{load, report_figure};
+use crate::known_answers::lab::{load, report_figure};
 
 const ONE_PERCENT: f64 = 3.857;
 
@@ -35,7 +35,8 @@ fn gaps(pace: &str) -> Vec<f64> {
     let (step, log) = load(
         41,
         pace,
-        Device::new(1).service_center(64, sharebench_simulated::Service::Fixed(crate::lab::millis(0))),
+        Device::new(1)
+            .service_center(64, sharebench_simulated::Service::Fixed(crate::known_answers::lab::millis(0))),
     );
     let asked: Vec<&Served> = log.iter().filter(|served| !served.write).collect();
     assert!(step.measure.transactions > 3_000, "{}", step.measure.transactions);

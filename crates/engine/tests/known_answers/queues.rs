@@ -5,7 +5,9 @@
 use sharebench_model::Verdict;
 use sharebench_simulated::{Device, Served, Service};
 
-use crate::lab::{close, histogram, load, mean_ms, millis, quantile_ms, verdict, window_start};
+use crate::known_answers::lab::{
+    close, histogram, load, mean_ms, millis, quantile_ms, verdict, window_start,
+};
 
 /// One queue: how it is named, the seed of its draws, its servers, its service, and theory's mean response in services at load
 /// .5, .7 and .9.

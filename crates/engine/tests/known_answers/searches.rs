@@ -5,7 +5,7 @@ use sharebench_model::{StepResult, Verdict, axis};
 use sharebench_simulated::{Device, Service, SimulatedTarget};
 use sharebench_target::NullTarget;
 
-use crate::lab::{load, millis, report_figure, steps, verdict};
+use crate::known_answers::lab::{load, millis, report_figure, steps, verdict};
 
 /// One service center of 2 ms, exponential: 500/s. Of M/M/1, p95 is 2.9957 / (500 - rate), so that 20 ms are kept up to
 /// 350.2 starts per second.

@@ -15,7 +15,7 @@ use sharebench_target::{
     Alteration, Altered, ConnectError, Connecting, NullTarget, SessionSpec, Target, UrlPart,
 };
 
-use crate::lab::{GRACE_NS, close, load_plan, loads, mean_ms, millis, verdict, window_start};
+use crate::known_answers::lab::{GRACE_NS, close, load_plan, loads, mean_ms, millis, verdict, window_start};
 
 const SECOND: u64 = 1_000_000_000;
 

@@ -9,7 +9,7 @@ use sharebench_model::{StepResult, axis};
 use sharebench_simulated::{Device, Replacement, Served, ServerCache, Service, SimulatedTarget};
 use sharebench_target::NullTarget;
 
-use crate::lab::steps;
+use crate::known_answers::lab::steps;
 
 const RECORD: u64 = 64 << 10;
 const MIB: u64 = 1 << 20;

@@ -10,7 +10,7 @@ use sharebench_plan::Plan;
 use sharebench_simulated::{Device, Served, Service, SimulatedTarget};
 use sharebench_target::Target;
 
-use crate::lab::millis;
+use crate::known_answers::lab::millis;
 
 struct Pair {
     outcome: RunOutcome,

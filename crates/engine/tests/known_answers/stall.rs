@@ -3,7 +3,7 @@
 
 use sharebench_simulated::{Device, Service};
 
-use crate::lab::{close, histogram, load, mean_ms, millis, quantile_ms, report_figure};
+use crate::known_answers::lab::{close, histogram, load, mean_ms, millis, quantile_ms, report_figure};
 
 /// D/D/1: 1 ms of service, 500 starts per second, one stall of 1 s in 20 s: a tenth of all is affected.
 fn stalled(users: u32) -> (sharebench_model::StepResult, Vec<sharebench_simulated::Served>) {

@@ -3,7 +3,7 @@
 use sharebench_model::{StepResult, Verdict};
 use sharebench_simulated::{Device, Service};
 
-use crate::lab::{close, load, millis, quantile_ms, verdict};
+use crate::known_answers::lab::{close, load, millis, quantile_ms, verdict};
 
 const SECOND: u64 = 1_000_000_000;
 

@@ -6,7 +6,7 @@ use sharebench_engine::Clock;
 use sharebench_model::{StepResult, Verdict};
 use sharebench_simulated::{Device, Service, SimulatedTarget};
 
-use crate::lab::{close, millis, steps, verdict};
+use crate::known_answers::lab::{close, millis, steps, verdict};
 
 const SERVICE_NS: u64 = 10_000_000;
 

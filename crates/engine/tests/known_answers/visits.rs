@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sharebench_model::Verdict;
 use sharebench_simulated::{Device, Service};
 
-use crate::lab::{close, load, millis, verdict};
+use crate::known_answers::lab::{close, load, millis, verdict};
 
 fn device() -> Device {
     Device::new(1).service_center(64, Service::Fixed(millis(1)))

@@ -4,7 +4,7 @@ use sharebench_doubles::MemoryTarget;
 use sharebench_model::{ErrorClass, MetaReply, RunOutcome, SessionOp};
 use sharebench_target::{Alteration, Altered, LocalBoxFuture, Session};
 
-use crate::{USERS, assert_once_per_transaction, count, execute, failing, plan};
+use crate::load_locks::{USERS, assert_once_per_transaction, count, execute, failing, plan};
 
 const SAVE: &str = "'watch', 'create', 'notify', 'write 4KiB', 'close', 'watch', 'delete', 'notify'";
 

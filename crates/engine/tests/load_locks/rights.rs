@@ -7,7 +7,7 @@ use sharebench_model::{ErrorClass, LoadDetail, RunOutcome};
 use sharebench_plan::Plan;
 use sharebench_simulated::{Device, Service};
 
-use crate::{USERS, count, execute, failing, measured_at, plan};
+use crate::load_locks::{USERS, count, execute, failing, measured_at, plan};
 
 const TAKE_BACK: &str = "'open write', 'close'";
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sharebench_doubles::MemoryTarget;
 use sharebench_model::{ErrorClass, RunOutcome};
 
-use crate::{USERS, WINDOW_MS, assert_once_per_transaction, count, execute, failing, plan};
+use crate::load_locks::{USERS, WINDOW_MS, assert_once_per_transaction, count, execute, failing, plan};
 
 #[test]
 fn one_user_at_a_time_has_the_unit() {

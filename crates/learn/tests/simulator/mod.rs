@@ -1,7 +1,5 @@
 //! A simulator of users on a server: it performs the workload of a plan and notes every operation, as a capture would show it.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
-
 use std::collections::BTreeMap;
 
 use sharebench_learn::{Access, Action, File, Observed, Operation, Outcome, Person, Protocol};

@@ -4,10 +4,10 @@ use sharebench_doubles::conformance::{Suite, Summary};
 use sharebench_local::beneath::Resolution;
 use sharebench_local::{Engine, LocalTarget};
 
-use crate::Scratch;
+use crate::conformance::Scratch;
 
 async fn passes(target: LocalTarget, suite: Suite) -> Summary {
-    let summary = crate::passes(target, suite).await;
+    let summary = crate::conformance::passes(target, suite).await;
     assert!(summary.notes.is_empty(), "{:?}", summary.notes);
     summary
 }

@@ -3,7 +3,7 @@
 use sharebench_doubles::conformance::Suite;
 use sharebench_local::LocalTarget;
 
-use crate::{Scratch, passes};
+use crate::conformance::{Scratch, passes};
 
 /// A durable write is followed by `FlushFileBuffers`.
 fn suite() -> Suite {

@@ -8,7 +8,7 @@ use sharebench_ncp::wire::packet::{BURST, CLIENT_HEADER_LEN};
 use sharebench_ncp::wire::{Codec, FileCall, Request, ShortHandle};
 
 /// Frame number and packet of all bursts; each encodes to the same bytes again.
-fn bursts(capture: &[crate::Packet]) -> Vec<(usize, BurstPacket<'_>)> {
+fn bursts(capture: &[crate::captures::Packet]) -> Vec<(usize, BurstPacket<'_>)> {
     let mut found = Vec::new();
     for packet in capture {
         let datagram = IpxPacket::decode(&packet.bytes).unwrap();
@@ -31,7 +31,7 @@ fn bursts(capture: &[crate::Packet]) -> Vec<(usize, BurstPacket<'_>)> {
 }
 
 /// The data that the classic writes of the capture wrote to this handle.
-fn written(capture: &[crate::Packet], file: ShortHandle) -> Vec<u8> {
+fn written(capture: &[crate::captures::Packet], file: ShortHandle) -> Vec<u8> {
     let mut content = Vec::new();
     for packet in capture {
         let datagram = IpxPacket::decode(&packet.bytes).unwrap();
@@ -48,7 +48,7 @@ fn written(capture: &[crate::Packet], file: ShortHandle) -> Vec<u8> {
 
 #[test]
 fn read_burst_has_fragments_and_a_retransmission() {
-    let capture = crate::capture("mars-server-ipx-in-udp-with-burst");
+    let capture = crate::captures::capture("mars-server-ipx-in-udp-with-burst");
     let bursts = bursts(&capture);
     assert_eq!(bursts.iter().map(|(frame, _)| *frame).collect::<Vec<_>>(), (163..=172).collect::<Vec<_>>());
     let call = BurstCall::decode(bursts[0].1.data()).unwrap();
@@ -71,7 +71,7 @@ fn read_burst_has_fragments_and_a_retransmission() {
 
 #[test]
 fn write_burst_is_answered_with_four_bytes() {
-    let capture = crate::capture("mars-server-ipx-in-udp-with-burst");
+    let capture = crate::captures::capture("mars-server-ipx-in-udp-with-burst");
     let bursts = bursts(&capture);
     let data = bursts[8].1.data();
     let call = BurstCall::decode(data).unwrap();

@@ -5,7 +5,7 @@ use sharebench_ncp::wire::packet::BURST;
 use sharebench_ncp::wire::rip::{RipEntry, RipPacket};
 use sharebench_ncp::wire::sap::SapPacket;
 
-use crate::pcap::Packet;
+use crate::captures::pcap::Packet;
 
 /// Client, direction and NCP packet of a datagram; none for other datagrams, which are decoded here as well.
 pub fn ncp_packet(packet: &Packet) -> Option<(Address, bool, Vec<u8>)> {

@@ -13,8 +13,8 @@ use sharebench_ncp::wire::packet::{
 use sharebench_ncp::wire::tcp::{REQUEST_HEADER_LEN, TcpReply, TcpRequest};
 use sharebench_ncp::wire::{BinderyCall, Codec, ConnectionCall, Function, Request};
 
-use crate::pcap::{Packet, Transport};
-use crate::replies;
+use crate::captures::pcap::{Packet, Transport};
+use crate::captures::replies;
 
 /// The contents of a capture; the tests assert every number.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use sharebench_ncp::wire::server_info::DateAndTime;
 use sharebench_ncp::wire::tcp::REQUEST_HEADER_LEN;
 use sharebench_ncp::wire::text::padded;
 
-use crate::pcap::{Packet, Transport};
+use crate::captures::pcap::{Packet, Transport};
 
 /// The environment of the captures: one key for all logins and a fixed time.
 struct Still;
@@ -59,7 +59,7 @@ fn pairs(name: &str, signatures: Level) -> Vec<Pair> {
     let mut pairs = Vec::new();
     let mut answer = Vec::new();
     let mut call = Vec::new();
-    for packet in crate::capture(name) {
+    for packet in crate::captures::capture(name) {
         let transport =
             if packet.transport == Transport::Tcp { TransportKind::Tcp } else { TransportKind::Udp };
         if packet.from_client {

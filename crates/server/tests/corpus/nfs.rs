@@ -6,7 +6,7 @@ use sharebench_nfs::NfsTarget;
 use sharebench_server::{MemoryVolume, NfsServer, NfsServerOptions, Volume};
 use sharebench_target::TargetUrl;
 
-use crate::relay::{self, Changes, Role};
+use super::relay::{self, Changes, Role};
 
 /// Bytes of an accepted reply before its result, and less than any call's before its arguments.
 const HEAD: usize = 24;

@@ -7,7 +7,7 @@ use sharebench_nfs::{NfsTarget, canned};
 use sharebench_server::MemoryVolume;
 use sharebench_target::TargetUrl;
 
-use crate::relay::{self, Changes, Role};
+use super::relay::{self, Changes, Role};
 
 /// Bytes of an accepted reply before its COMPOUND.
 const HEAD: usize = 24;

@@ -18,7 +18,7 @@ use sharebench_smb::nt1::{Header, Message, command};
 use sharebench_smb::{NtStatus, NtlmAcceptor, SmbTarget};
 use sharebench_target::{Secret, TargetUrl};
 
-use crate::relay::{self, Changes, Role};
+use super::relay::{self, Changes, Role};
 
 /// Bytes of the longest request that the responder reads.
 const MAX_REQUEST: usize = 1 << 17;

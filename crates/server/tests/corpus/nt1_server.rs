@@ -7,7 +7,7 @@ use sharebench_smb::SmbTarget;
 use sharebench_smb::nt1::message::HEADER_LEN;
 use sharebench_target::{Secret, TargetUrl};
 
-use crate::relay::{self, Changes, Role};
+use super::relay::{self, Changes, Role};
 
 /// A complete session, from NEGOTIATE to `LOGOFF_ANDX`.
 pub fn run(role: Role, input: &[u8]) {

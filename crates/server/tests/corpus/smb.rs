@@ -6,7 +6,7 @@ use sharebench_server::{MemoryVolume, SmbServer, SmbServerOptions, Volume};
 use sharebench_smb::SmbTarget;
 use sharebench_target::{Secret, TargetUrl};
 
-use crate::relay::{self, Changes, Role};
+use super::relay::{self, Changes, Role};
 
 /// Bytes of an SMB2 header.
 const HEAD: usize = 64;

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sharebench_server::{ListedIn, NodeId, ROOT, SetAttributes, Volume, VolumeError};
 
-use crate::on_every_volume;
+use crate::volumes::on_every_volume;
 
 fn read_all(volume: &dyn Volume, file: NodeId) -> Vec<u8> {
     let size = volume.attributes(file).unwrap().size;

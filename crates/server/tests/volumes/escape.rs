@@ -9,8 +9,8 @@ use sharebench_server::{
     DirectoryError, DirectoryOptions, DirectoryVolume, ROOT, SetAttributes, Volume, VolumeError,
 };
 
-use crate::scratch::Scratch;
-use crate::{directory, on_every_volume};
+use crate::volumes::scratch::Scratch;
+use crate::volumes::{directory, on_every_volume};
 
 #[test]
 fn names_that_lead_elsewhere_are_rejected_everywhere() {

@@ -8,7 +8,7 @@ use sharebench_server::{
     Volume, VolumeError, WritePolicy,
 };
 
-use crate::memory;
+use crate::volumes::memory;
 
 #[test]
 fn memory_is_limited_and_freed() {

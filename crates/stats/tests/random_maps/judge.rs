@@ -2,7 +2,7 @@
 
 use sharebench_stats::{Direction, Evidence, Interval, MapAnswer, Part, PartitionedMap};
 
-use crate::truth::TrueGrid;
+use crate::random_maps::truth::TrueGrid;
 
 /// Statements that are off by less than this are right: ln 1.02.
 pub const TOLERANCE: f64 = 0.019_802_627;

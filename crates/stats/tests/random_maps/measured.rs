@@ -4,7 +4,7 @@
 use sharebench_model::Random;
 use sharebench_stats::{CellSeries, Map, TestGrid, median_or_zero, student_quantile};
 
-use crate::truth::TrueGrid;
+use crate::random_maps::truth::TrueGrid;
 
 /// Most repetitions of a cell.
 const MOST: usize = 60;

@@ -3,9 +3,9 @@
 use sharebench_model::Random;
 use sharebench_stats::{MapOptions, PartitionedMap, partition_map};
 
-use crate::judge::{TOLERANCE, judge};
-use crate::measured::{Noise, Repetitions, Side};
-use crate::truth::{Kind, Levels, TrueGrid, draw, remove_cells};
+use crate::random_maps::judge::{TOLERANCE, judge};
+use crate::random_maps::measured::{Noise, Repetitions, Side};
+use crate::random_maps::truth::{Kind, Levels, TrueGrid, draw, remove_cells};
 
 /// What is planted in the maps of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]

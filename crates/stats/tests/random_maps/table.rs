@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use crate::measured::Repetitions;
-use crate::rows::{Count, Planted, Row};
+use crate::random_maps::measured::Repetitions;
+use crate::random_maps::rows::{Count, Planted, Row};
 
 /// Maps per row of the long form.
 const LONG: u32 = 2_000;

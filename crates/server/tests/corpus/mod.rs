@@ -1,6 +1,4 @@
 //! The corpus of the fuzz targets of both roles of SMB and NFS (`fuzz/`), replayed.
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
-
 mod nfs;
 mod nfs4_client;
 mod nfs4_server;

@@ -3,8 +3,6 @@
 //! Each fixture is a small run whose truth is known; its snapshot holds all of its texts. [`source`] reads the string
 //! literals of the crate: a text of which no snapshot contains the constant parts fails the test.
 
-#![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
-
 mod budgets;
 mod caches;
 mod directories;
@@ -12,15 +10,9 @@ mod gates;
 mod imports;
 mod io500;
 mod loads;
-#[path = "../oracle/mod.rs"]
-mod oracle;
 mod series;
 mod source;
 mod sweeps;
-#[path = "../synthetic/mod.rs"]
-mod synthetic;
-#[path = "../tables/mod.rs"]
-mod tables;
 mod time;
 
 use std::path::Path;
@@ -64,7 +56,7 @@ fn shown(analysis: &Analysis) -> String {
 fn check(name: &str, runs: &[RunData], options: &Options) {
     let analysis = analyse(runs, options);
     let json = serde_json::to_value(&analysis).unwrap();
-    assert_eq!(oracle::contradictions(&json), [] as [String; 0], "{name}");
+    assert_eq!(crate::oracle::contradictions(&json), [] as [String; 0], "{name}");
     check_text(name, &shown(&analysis));
 }
 

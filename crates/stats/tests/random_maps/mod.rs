@@ -5,10 +5,8 @@
 //! `SHAREBENCH_SEED`), and writes its table on request:
 //!
 //! ```text
-//! SHAREBENCH_LONG=1 SHAREBENCH_WRITE_DOCS=1 cargo test --release -p sharebench-stats --test random_maps -- --nocapture
+//! SHAREBENCH_LONG=1 SHAREBENCH_WRITE_DOCS=1 cargo test --release -p sharebench-stats --test integration random_maps -- --nocapture
 //! ```
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
-
 mod judge;
 mod measured;
 mod rows;

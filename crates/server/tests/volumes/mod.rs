@@ -1,6 +1,4 @@
 //! One set of tests for every volume.
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
-
 mod contract;
 mod escape;
 mod scratch;
@@ -10,7 +8,7 @@ use sharebench_server::{
     DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume, MemoryVolume, Volume,
 };
 
-use crate::scratch::Scratch;
+use crate::volumes::scratch::Scratch;
 
 fn memory() -> MemoryVolume {
     MemoryVolume::new(64 << 20)

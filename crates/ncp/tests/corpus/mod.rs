@@ -1,6 +1,4 @@
 //! Replays the corpus of the fuzz targets (`fuzz/`).
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
-
 mod client;
 mod server;
 mod wire;

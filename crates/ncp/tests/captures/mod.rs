@@ -1,6 +1,4 @@
 //! Captures of independent programs decode completely, and this crate would send the same packets.
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
-
 mod burst;
 mod datagrams;
 mod exchange;

@@ -1,0 +1,6 @@
+//! The tests of the crate by its public interface, one program.
+#![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
+
+mod captures;
+mod corpus;
+mod target;

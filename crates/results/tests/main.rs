@@ -1,0 +1,11 @@
+//! The tests of the crate by its public interface, one program.
+#![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
+
+mod compact;
+mod crash;
+mod export;
+mod extremes;
+mod gate;
+mod round_trip;
+mod sample;
+mod store;

@@ -1,0 +1,5 @@
+//! The tests of the crate by its public interface, one program.
+#![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
+
+mod corpus;
+mod volumes;
