@@ -36,3 +36,7 @@ pictures:
     cargo build --release
     tests/install-peers
     node docs/pictures/make.mjs
+
+# The documents as a site with search: target/site/index.html
+site:
+    docs/build-site

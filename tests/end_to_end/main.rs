@@ -73,6 +73,7 @@ mod scale_faults;
 mod second_run;
 mod series;
 mod server_side;
+mod site;
 mod smb1;
 mod smb1_server;
 mod smb_channels;

@@ -56,6 +56,12 @@ impl Reader {
         let pictures = env::var("SHAREBENCH_PICTURES").unwrap_or_default();
         drive("dashboard.mjs", &[url, &run.to_string(), &pictures])
     }
+
+    /// Opens every page of the site of the documents in a folder, and searches for words. Returns the result of
+    /// `tests/browser/site.mjs`.
+    pub fn visit(site: &str, words: &str) -> io::Result<Value> {
+        drive("site.mjs", &[site, words])
+    }
 }
 
 /// Runs a script of `tests/browser`, which prints one line of JSON.
