@@ -155,7 +155,7 @@ const LIMITED: &str = "SHAREBENCH_TEST_LIMITED";
 #[test]
 fn a_write_that_does_not_fit_is_an_error_and_not_a_short_success() {
     let limits = std::process::Command::new("sh")
-        .args(["-c", "ulimit -f 100; trap '' XFSZ; exec \"$0\" --exact limited_writer", &{
+        .args(["-c", "ulimit -f 100; trap '' XFSZ; exec \"$0\" --exact edges::limited_writer", &{
             std::env::current_exe().unwrap().display().to_string()
         }])
         .env(LIMITED, "1")

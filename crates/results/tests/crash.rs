@@ -27,7 +27,7 @@ fn recorder() {
 fn a_killed_run_keeps_every_recorded_step_and_resumes() {
     let file = Scratch::new("killed");
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "recorder", "--nocapture"])
+        .args(["--exact", "crash::recorder", "--nocapture"])
         .env(FILE, &file.0)
         .stdout(Stdio::piped())
         .spawn()
@@ -165,7 +165,7 @@ fn limited_recorder() {
 fn a_full_disk_loses_no_recorded_step() {
     let file = Scratch::new("limited");
     let test = std::env::current_exe().unwrap();
-    let script = "ulimit -f 200; trap '' XFSZ; exec \"$0\" --exact limited_recorder";
+    let script = "ulimit -f 200; trap '' XFSZ; exec \"$0\" --exact crash::limited_recorder";
     let ended = Command::new("sh").args(["-c", script]).arg(test).env(FILE, &file.0).output().unwrap();
     let shown = String::from_utf8_lossy(&ended.stdout);
     assert!(ended.status.success() && shown.contains("1 passed"), "{shown}");
