@@ -33,8 +33,9 @@ impl Program {
     pub fn start(line: &[&str], env: &[(&str, &str)], log: &Path) -> io::Result<Self> {
         use std::os::unix::process::CommandExt;
         let output = File::create(log)?;
+        // A program that is started by nohup would ignore SIGHUP.
         let child = Command::new("setpriv")
-            .args(["--pdeathsig", "KILL", "--"])
+            .args(["--pdeathsig", "KILL", "--", "env", "--default-signal=HUP"])
             .args(line)
             .envs(env.iter().copied())
             .stdin(Stdio::null())
