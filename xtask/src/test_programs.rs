@@ -18,9 +18,9 @@ use crate::dist::command;
 const SUITES: &str = "sharebench-tests";
 /// Those that use all of the machine: their servers flood it, or they compute. They run first, and alone.
 const ALONE: [&str; 2] = ["sharebench-tests/hostile", "sharebench-tests/planted_truth"];
-/// When everything that still runs is killed, because a test hangs; with `SHAREBENCH_LONG` three hours.
-const LIMIT: Duration = Duration::from_secs(3000);
-const LONG_LIMIT: Duration = Duration::from_hours(3);
+/// A program that prints nothing for this time is killed, because a test hangs. Each test prints when it has ended, and on a slow
+/// machine the longest one takes half of this time.
+const LIMIT: Duration = Duration::from_mins(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A program to run.
@@ -32,7 +32,6 @@ struct Job {
 /// Runs every test program and the documentation tests, as built with `arguments` of Cargo, prints the output of each one when
 /// it has ended, and returns those that failed. `--unit` before the arguments leaves out the suites.
 pub fn run(root: &Path, arguments: &[&str], out: &mut (dyn Write + Send)) -> io::Result<Vec<String>> {
-    let limit = if std::env::var_os("SHAREBENCH_LONG").is_some() { LONG_LIMIT } else { LIMIT };
     let logs = root.join("target/test-output");
     fs::create_dir_all(&logs)?;
     let (alone, others): (VecDeque<Job>, VecDeque<Job>) =
@@ -46,7 +45,7 @@ pub fn run(root: &Path, arguments: &[&str], out: &mut (dyn Write + Send)) -> io:
             let Some(job) = next else { return Ok(()) };
             let started = start.elapsed();
             let name = job.name.clone();
-            let (failure, output) = finish(job, &logs, start, limit)?;
+            let (failure, output) = finish(job, &logs, LIMIT)?;
             let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
             out.write_all(&output)?;
             let took = start.elapsed().saturating_sub(started).as_secs();
@@ -68,26 +67,26 @@ pub fn run(root: &Path, arguments: &[&str], out: &mut (dyn Write + Send)) -> io:
     Ok(failures.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Runs a program to its end, or to the limit, and returns why it failed, with its output.
-fn finish(
-    mut job: Job,
-    logs: &Path,
-    start: Instant,
-    limit: Duration,
-) -> io::Result<(Option<String>, Vec<u8>)> {
+/// Runs a program to its end, or until it has printed nothing for the time `limit`, and returns why it failed, with its output.
+fn finish(mut job: Job, logs: &Path, limit: Duration) -> io::Result<(Option<String>, Vec<u8>)> {
     let path = logs.join(format!("{}.log", job.name.replace('/', "-")));
     let mut log = File::create(&path)?;
     writeln!(log, "     Running {}", job.name)?;
     job.command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
     let mut child = job.command.spawn()?;
+    let (mut printed, mut last) = (0, Instant::now());
     let failure = loop {
         if let Some(status) = child.try_wait()? {
             break (!status.success()).then(|| status.to_string());
         }
-        if start.elapsed() > limit {
+        let length = fs::metadata(&path)?.len();
+        if length != printed {
+            (printed, last) = (length, Instant::now());
+        }
+        if last.elapsed() > limit {
             child.kill()?;
             child.wait()?;
-            break Some(format!("it had not ended {} s after the first test began", limit.as_secs()));
+            break Some(format!("it printed nothing for {} s", limit.as_secs()));
         }
         thread::sleep(POLL_INTERVAL);
     };
@@ -182,15 +181,18 @@ mod tests {
     fn outcome_and_output_of_each_program_are_kept() {
         let logs = std::env::temp_dir().join(format!("sharebench-test-programs-{}", std::process::id()));
         fs::create_dir_all(&logs).unwrap();
-        let ended = |script: &str| {
+        let ended = |script: &str, limit: Duration| {
             let mut command = Command::new("sh");
             command.args(["-c", script]);
-            finish(Job { name: "a/b".into(), command }, &logs, Instant::now(), LIMIT).unwrap()
+            finish(Job { name: "a/b".into(), command }, &logs, limit).unwrap()
         };
-        let (failure, output) = ended("echo one; echo two >&2; exit 3");
+        let (failure, output) = ended("echo one; echo two >&2; exit 3", LIMIT);
         assert_eq!(failure.as_deref(), Some("exit status: 3"));
         assert_eq!(String::from_utf8(output).unwrap(), "     Running a/b\none\ntwo\n");
-        assert_eq!(ended("true").0, None);
+        assert_eq!(ended("true", LIMIT).0, None);
+        let (failure, output) = ended("echo one; exec sleep 100", Duration::from_secs(1));
+        assert_eq!(failure.as_deref(), Some("it printed nothing for 1 s"));
+        assert!(output.ends_with(b"one\n"));
         fs::remove_dir_all(logs).unwrap();
     }
 }
