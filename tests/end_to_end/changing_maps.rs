@@ -66,18 +66,18 @@ fn reversal_by_record_size_is_the_verdict() {
     // 4 ms for each request against 1 ms and 20 MB/s: 4 KiB take 1.2 ms, 256 KiB take 14 ms.
     let by_request = served(4, DeviceOptions::default());
     let by_byte = served(1, DeviceOptions { bytes_per_s: Some(20_000_000), ..DeviceOptions::default() });
-    let sizes = ["--file-sizes", "1MiB", "--record-sizes", "4KiB,256KiB"];
+    let sizes = ["--file-sizes", "512KiB", "--record-sizes", "4KiB,256KiB"];
     let analysis = compared([&by_request, &by_byte], &sizes);
     assert_reversed(&analysis, "record_size", [4 << 10, 256 << 10]);
 }
 
 #[test]
 fn reversal_by_file_size_is_the_verdict() {
-    // 4 ms for each request against a cache of 1 MiB in front of 16 ms.
+    // 4 ms for each request against a cache of 512 KiB in front of 16 ms.
     let uncached = served(4, DeviceOptions::default());
-    let cache = CacheOptions { bytes: 1 << 20, ..CacheOptions::default() };
+    let cache = CacheOptions { bytes: 512 << 10, ..CacheOptions::default() };
     let cached = served(16, DeviceOptions { cache, ..DeviceOptions::default() });
-    let sizes = ["--file-sizes", "512KiB,8MiB", "--record-sizes", "64KiB"];
+    let sizes = ["--file-sizes", "256KiB,4MiB", "--record-sizes", "64KiB"];
     let analysis = compared([&uncached, &cached], &sizes);
-    assert_reversed(&analysis, "file_size", [512 << 10, 8 << 20]);
+    assert_reversed(&analysis, "file_size", [256 << 10, 4 << 20]);
 }

@@ -18,9 +18,13 @@ use crate::dist::command;
 const SUITES: &str = "sharebench-tests";
 /// Those that use all of the machine: their servers flood it, or they compute. They run first, and alone.
 const ALONE: [&str; 2] = ["sharebench-tests/hostile", "sharebench-tests/planted_truth"];
+/// Those whose tests mostly wait for guests, servers and clocks: more of them run at once.
+const WAITING: [&str; 2] = ["sharebench-tests/end_to_end", "sharebench-tests/kerberos"];
 /// A program that prints nothing for this time is killed, because a test hangs. Each test prints when it has ended, and on a slow
 /// machine the longest one takes half of this time.
 const LIMIT: Duration = Duration::from_mins(30);
+/// How many tests of a program run at once: one more than there are processors, because tests wait.
+const THREADS: &str = "RUST_TEST_THREADS";
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A program to run.
@@ -105,11 +109,16 @@ fn jobs(root: &Path, arguments: &[&str]) -> io::Result<Vec<Job>> {
     programs.retain(|program| !(unit && program.name.starts_with(SUITES)));
     // Those that run for minutes first, and of these the longest, `end_to_end`.
     programs.sort_by_key(|program| (!program.name.starts_with(SUITES), program.name.clone()));
+    let processors = thread::available_parallelism()?.get();
     let mut jobs: Vec<Job> = programs
         .into_iter()
         .map(|program| {
             let mut command = Command::new(program.executable);
             command.current_dir(&program.directory).env("CARGO_MANIFEST_DIR", program.directory);
+            if std::env::var_os(THREADS).is_none() {
+                let waits = WAITING.contains(&program.name.as_str());
+                command.env(THREADS, (processors * if waits { 2 } else { 1 } + 1).to_string());
+            }
             Job { name: program.name, command }
         })
         .collect();
