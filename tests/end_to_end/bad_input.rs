@@ -6,7 +6,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use sharebench_tests::program::free_port;
-use sharebench_tests::{Disk, Ended, Ganesha, GaneshaOptions, Sharebench, Smbd, SmbdOptions, needs};
+use sharebench_tests::{
+    Disk, Ended, Ganesha, GaneshaOptions, Sharebench, Smbd, SmbdOptions, expect_listed, needs,
+};
 
 use crate::plans::left_in;
 
@@ -20,9 +22,10 @@ fn sweep(sharebench: &Sharebench, url: &str) -> Ended {
     sharebench.run(&[&["sweep", url], &SMALL[..]].concat()).unwrap()
 }
 
-/// One message, on standard error, with these words, without password, panic or debug output.
+/// One message, on standard error, with these words, without password, panic or debug output, and listed for users.
 pub(crate) fn expect(ended: &Ended, code: i32, words: &[&str]) {
     assert_eq!(ended.code, Some(code), "{}", ended.text());
+    expect_listed(&ended.stderr);
     let message = ended.stderr.to_lowercase();
     for word in words {
         assert!(message.contains(&word.to_lowercase()), "no '{word}' in: {}", ended.stderr);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sharebench_gss::AcceptorKeys;
 use sharebench_server::{EmbeddedServers, MemoryVolume, ServeOptions, Volume};
-use sharebench_tests::{Ended, Failing, Realm, Sharebench, Smbd, SmbdOptions, needs};
+use sharebench_tests::{Ended, Failing, Realm, Sharebench, Smbd, SmbdOptions, expect_listed, needs};
 
 use crate::tampering::{Sender, Tampering, flipped, tamper};
 
@@ -23,6 +23,7 @@ fn sweep(sharebench: &Sharebench, variables: &Variables, arguments: &[&str]) -> 
 
 fn expect(ended: &Ended, words: &[&str]) {
     assert_eq!(ended.code, Some(TARGET), "{}", ended.text());
+    expect_listed(&ended.stderr);
     for word in words {
         assert!(ended.stderr.contains(word), "no '{word}' in: {}", ended.stderr);
     }

@@ -42,6 +42,7 @@ mod slow_calls;
 mod smbd;
 mod source_tree;
 mod terminal;
+mod troubleshooting;
 mod window;
 
 pub use browser::{Browser, Page};
@@ -72,4 +73,5 @@ pub use slow_calls::{SlowCall, SlowCalls};
 pub use smbd::{Signing, Smbd, SmbdOptions};
 pub use source_tree::SourceTree;
 pub use terminal::Terminal;
+pub use troubleshooting::expect_listed;
 pub use window::widen_window;
