@@ -78,14 +78,16 @@ fn finish(mut job: Job, logs: &Path, limit: Duration) -> io::Result<(Option<Stri
     writeln!(log, "     Running {}", job.name)?;
     job.command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
     let mut child = job.command.spawn()?;
-    let (mut printed, mut last) = (0, Instant::now());
+    let mut printed = 0;
+    let mut last = Instant::now();
     let failure = loop {
         if let Some(status) = child.try_wait()? {
             break (!status.success()).then(|| status.to_string());
         }
         let length = fs::metadata(&path)?.len();
         if length != printed {
-            (printed, last) = (length, Instant::now());
+            printed = length;
+            last = Instant::now();
         }
         if last.elapsed() > limit {
             child.kill()?;

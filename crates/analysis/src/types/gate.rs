@@ -57,7 +57,7 @@ impl GateOptions {
     const SCATTER: f64 = 0.4;
     /// The largest scatter that is expected before the runs show theirs. Without it a limit of 70 % would expect runs that
     /// scatter by half, and one good run could not prove a fall of 95 %.
-    const MOST_EXPECTED: f64 = 0.2;
+    const MAX_EXPECTED: f64 = 0.2;
     /// Beyond this many times that scatter a run is too noisy for the limit.
     const TOO_NOISY: f64 = 1.5;
 
@@ -78,7 +78,7 @@ impl GateOptions {
 
     /// The scatter that is expected before the runs show theirs.
     pub(crate) fn expected_scatter(&self) -> f64 {
-        self.scatter().min(Self::MOST_EXPECTED)
+        self.scatter().min(Self::MAX_EXPECTED)
     }
 
     /// The largest one that the limit allows.
