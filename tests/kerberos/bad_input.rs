@@ -88,25 +88,36 @@ fn a_probe_logs_in_with_the_ticket_that_a_run_would_use() {
     };
     let sharebench = Sharebench::new().unwrap();
     let smbd = Smbd::start(&SmbdOptions { keytab: Some(realm.keytab()), ..SmbdOptions::default() }).unwrap();
-    let url = smbd
-        .url("", "auth=kerberos")
-        .replace("127.0.0.1", "localhost")
-        .replace(&format!("{}@", smbd.user()), "");
-    let own = realm.environment();
-    let variables: Vec<(&str, &str)> = own.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let probe = |more: &[&str]| {
-        let line = [&["probe", url.as_str(), "--timeout=60s"], more].concat();
-        sharebench.run_with(&line, &variables).unwrap()
+    let named = smbd.url("", "auth=kerberos").replace("127.0.0.1", "localhost");
+    let unnamed = named.replace(&format!("{}@", smbd.user()), "");
+    let variables: Vec<String> =
+        realm.environment().iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
+    // Without the password of the tests, which would log in too.
+    let probe = |url: &str, more: &str| {
+        let script = format!("exec \"$0\" probe '{url}' --timeout=60s {more}");
+        let words = [&["env", "-u", "SHAREBENCH_PASSWORD"], &variables[..], &["sh", "-c", &script]].concat();
+        sharebench.run_by(&words).unwrap()
     };
-    let without = probe(&[]);
-    assert_eq!(without.code, Some(3), "{}", without.text());
-    assert!(without.stdout.contains("usable: no") && without.stdout.contains("kinit"), "{}", without.text());
+    for url in [&named, &unnamed] {
+        let without = probe(url, "");
+        assert_eq!(without.code, Some(3), "{}", without.text());
+        assert!(
+            without.stdout.contains("usable: no") && without.stdout.contains("kinit"),
+            "{}",
+            without.text()
+        );
+    }
     let keys = realm.user_keytab().display().to_string();
-    let by_key = probe(&["--keytab", &keys, "--principal", smbd.user()]);
+    let by_key = probe(&unnamed, &format!("--keytab {keys} --principal {}", smbd.user()));
     realm.log_in(&[smbd.user()]).unwrap();
-    for found in [by_key, probe(&[])] {
+    let account = format!("account {}", smbd.user());
+    let of_ticket = "account of the Kerberos ticket";
+    for (found, shown) in
+        [(by_key, of_ticket), (probe(&unnamed, ""), of_ticket), (probe(&named, ""), account.as_str())]
+    {
         assert_eq!(found.code, Some(0), "{}", found.text());
-        assert!(found.stdout.contains("account of the Kerberos ticket"), "{}", found.text());
+        assert!(found.stdout.contains(shown), "{}", found.text());
     }
 }
 

@@ -260,7 +260,14 @@ fn a_lease_belongs_to_one_file() {
     let server = serve(true, false);
     let mut raw = Raw::log_in(server.addr(), "share");
     open_leased(&mut raw, "file", KEY, EVERYTHING);
-    assert_eq!(raw.create(&leased("other", KEY, EVERYTHING)).err(), Some(NtStatus::INVALID_PARAMETER));
+    // The second one is the directory, which is granted none.
+    for other in ["other", ""] {
+        assert_eq!(
+            raw.create(&leased(other, KEY, EVERYTHING)).err(),
+            Some(NtStatus::INVALID_PARAMETER),
+            "{other}"
+        );
+    }
 }
 
 /// On a volume that blocks, requests run in parallel.
