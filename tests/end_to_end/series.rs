@@ -64,7 +64,7 @@ fn users_of_consecutive_steps_connect_once_and_their_bytes_are_those_of_the_wire
         assert_eq!(app, wire, "run {}", stored.number);
         assert_eq!(check(&stored.steps[2], "series"), "valid");
         let compared = sharebench.run(&["compare", &logging_off.number, &stored.number]).unwrap();
-        assert!(compared.stdout.contains("unlike conditions: users between steps"), "{}", compared.text());
+        assert!(compared.stdout.contains("conditions differ: users between steps"), "{}", compared.text());
     }
     assert_eq!(left_in(served.directory()), Vec::<String>::new());
 }

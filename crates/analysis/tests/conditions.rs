@@ -48,20 +48,20 @@ fn every_condition_that_is_known_to_differ_has_one_line() {
     assert_eq!(
         texts(run([(SMB, &a), (SMB, &b)])),
         [
-            "unlike conditions: dialect SMB 3.1.1 (a), SMB 3.0 (b)",
-            "unlike conditions: signing AES-CMAC (a), off (b)",
-            "unlike conditions: encryption off (a), AES-128-GCM (b)",
-            "unlike conditions: free space 2.0 % of 2 TiB (a), 50.0 % of 2 TiB (b)",
+            "conditions differ: dialect SMB 3.1.1 (a), SMB 3.0 (b)",
+            "conditions differ: signing AES-CMAC (a), off (b)",
+            "conditions differ: encryption off (a), AES-128-GCM (b)",
+            "conditions differ: free space 2.0 % of 2 TiB (a), 50.0 % of 2 TiB (b)",
         ]
     );
     let mounted = mount("rw,vers=4.2,nconnect=4,sec=krb5i,sync");
     assert_eq!(
         texts(run([(SMB, &signed), ("/mnt/nas", &mounted)])),
         [
-            "unlike conditions: dialect SMB 3.1.1 (a), NFS 4.2 (b)",
-            "unlike conditions: acknowledged writes possibly in memory (a), on stable storage (b)",
-            "unlike conditions: connections 1 (a), 4 (b)",
-            "unlike conditions: client cache none (a), page cache (b)",
+            "conditions differ: dialect SMB 3.1.1 (a), NFS 4.2 (b)",
+            "conditions differ: acknowledged writes possibly in memory (a), on stable storage (b)",
+            "conditions differ: connections 1 (a), 4 (b)",
+            "conditions differ: client cache none (a), page cache (b)",
         ]
     );
 }
@@ -75,7 +75,7 @@ fn a_load_whose_users_stay_logged_on_is_unlike_one_whose_users_log_off() {
         run.run.facts[0].insert(Fact::UsersBetweenSteps.name().to_owned(), USERS_STAY.to_owned());
         texts(run.run)
     };
-    assert_eq!(load(&[5, 10]), ["unlike conditions: users between steps stay logged on (a), log off (b)"]);
+    assert_eq!(load(&[5, 10]), ["conditions differ: users between steps stay logged on (a), log off (b)"]);
     assert_eq!(load(&[5]), [""; 0], "one step has nothing between steps");
 }
 
@@ -119,7 +119,7 @@ fn replies_of_the_server_show_the_stability_of_writes() {
     let analysis = analysed(promised.clone());
     assert_eq!(analysis.unlike_conditions.len(), 1);
     assert_eq!(analysis.unlike_conditions[0].condition, Condition::WriteStability);
-    let text = "unlike conditions: acknowledged writes possibly in memory (a), on stable storage (b)";
+    let text = "conditions differ: acknowledged writes possibly in memory (a), on stable storage (b)";
     assert_eq!(analysis.unlike_conditions[0].text, text);
     // Without a write there is nothing to compare.
     promised.steps.retain(|step| step.measure.bytes.written == 0);
@@ -134,7 +134,7 @@ fn systems_with_the_same_value_share_its_place_in_the_line() {
         run.run.header.targets[index].url = SMB.to_owned();
         run.run.facts[index] = Facts::from([("signing".to_owned(), signing.to_owned())]);
     }
-    assert_eq!(texts(run.run), ["unlike conditions: signing AES-GMAC (a, c), off (b)"]);
+    assert_eq!(texts(run.run), ["conditions differ: signing AES-GMAC (a, c), off (b)"]);
 }
 
 /// What two NCP targets state, of which the second differs in these facts.
@@ -234,9 +234,9 @@ fn settings_of_an_imported_description_are_conditions_too() {
     assert_eq!(
         texts(imported),
         [
-            "unlike conditions: signing level 2 (a), level 0 (b)",
-            "unlike conditions: acknowledged writes on stable storage (a), possibly in memory (b)",
-            "unlike conditions: client cache none (a), buffers default (b)",
+            "conditions differ: signing level 2 (a), level 0 (b)",
+            "conditions differ: acknowledged writes on stable storage (a), possibly in memory (b)",
+            "conditions differ: client cache none (a), buffers default (b)",
         ]
     );
 }

@@ -151,7 +151,7 @@ fn first_run_is_the_baseline_and_the_second_is_compared_with_it() {
     let first = gate.judge(nights.next(1.0));
     assert_eq!((first.outcome, first.text.as_str()), (GateOutcome::Passed, "first run: baseline recorded"));
     let second = gate.judge(nights.next(1.0));
-    assert_eq!(second.text, "passed: no test is slower than in the good run before (limit 5 %)");
+    assert_eq!(second.text, "passed: no test is slower than in the last good run (limit 5 %)");
     assert!(second.decides.contains(" % [") && second.decides.contains("; lowest cell: "), "{second:?}");
     let names: Vec<&str> = second.lines.iter().map(|line| line.test.as_str()).collect();
     assert_eq!((second.good_runs, names.len()), (1, 3), "{names:?}");

@@ -224,7 +224,7 @@ const SPOILT: [(&str, &str, &str); 48] = [
     (
         "users = [1]",
         "find_knee = true\nslo = 'p95>1s'",
-        "line 5: load.slo: 'p95>1s' is no objective; write such as p95<20ms",
+        "line 5: load.slo: 'p95>1s' is not an objective; write such as p95<20ms",
     ),
 ];
 
@@ -268,7 +268,7 @@ fn a_unit_survives_a_round_trip_and_says_what_does_not_fit() {
         (
             "name = 'x'\nobjective = 'late<1%'",
             FRAME,
-            "line 9: workload.unit.objective: 'late<1%' is no objective",
+            "line 9: workload.unit.objective: 'late<1%' is not an objective",
         ),
         ("nam = 'x'", FRAME, "line 8: workload.unit.nam: unknown field\n    hint: did you mean 'name'?"),
         (

@@ -108,7 +108,7 @@ fn unlike_conditions_precede_the_first_ratio_in_every_format() {
         facts.insert("signing".to_owned(), signing.to_owned());
     }
     let analysis = analyse(&[run.run], &Options::default());
-    let warning = "unlike conditions: signing AES-GMAC (signed), off (plain)";
+    let warning = "conditions differ: signing AES-GMAC (signed), off (plain)";
     let verdict = &analysis.comparisons[0].verdict;
     let formats = [
         terminal(&analysis, Style::piped()),
@@ -216,7 +216,7 @@ fn summary_of_few_rows_keeps_verdicts_bars_and_one_cause() {
     assert!(text.lines().any(|line| line == "TRUST    two CPUs carry everything"), "{text}");
     assert_eq!(text.matches('█').count().min(3), 3, "{text}");
     let large = summary(&analysis, style, &Screen { rows: 60, ..screen });
-    assert_eq!(large.contains("unlike conditions"), !analysis.unlike_conditions.is_empty(), "{large}");
+    assert_eq!(large.contains("conditions differ"), !analysis.unlike_conditions.is_empty(), "{large}");
     assert!(large.lines().any(|line| line.starts_with("test ") || line.contains("cells  ")), "{large}");
 }
 

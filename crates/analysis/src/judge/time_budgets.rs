@@ -44,7 +44,7 @@ pub(crate) struct TimeBudget {
 }
 
 impl TimeBudget {
-    /// Time outside of this client: network and server.
+    /// Time outside this client: network and server.
     pub(super) fn outside_ns(&self) -> f64 {
         (self.time_ns - self.client_ns).max(0.0)
     }

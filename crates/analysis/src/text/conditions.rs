@@ -3,7 +3,7 @@
 use crate::text::stages::Stages;
 use crate::types::UnlikeCondition;
 
-/// One line, such as `unlike conditions: signing AES-CMAC (smb, nas), off (nfs)`.
+/// One line, such as `conditions differ: signing AES-CMAC (smb, nas), off (nfs)`.
 pub(crate) fn warning(stages: &Stages<'_>, unlike: &UnlikeCondition) -> String {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for known in &unlike.values {
@@ -15,5 +15,5 @@ pub(crate) fn warning(stages: &Stages<'_>, unlike: &UnlikeCondition) -> String {
     }
     let groups: Vec<String> =
         groups.into_iter().map(|(value, names)| format!("{value} ({})", names.join(", "))).collect();
-    format!("unlike conditions: {} {}", unlike.condition.word(), groups.join(", "))
+    format!("conditions differ: {} {}", unlike.condition.word(), groups.join(", "))
 }

@@ -21,10 +21,10 @@ pub(crate) fn change_words(ratio: &Estimate) -> String {
     show_percent(ratio.value) + &bounds.unwrap_or_default()
 }
 
-/// The good runs: `the good run before`, `the 7 good runs before`.
+/// The good runs: `the last good run`, `the 7 good runs before`.
 fn good_runs(number: usize) -> String {
     match number {
-        1 => "the good run before".to_owned(),
+        1 => "the last good run".to_owned(),
         number => format!("the {number} good runs before"),
     }
 }
@@ -32,7 +32,7 @@ fn good_runs(number: usize) -> String {
 /// `smb read is 5.6 % slower [3.9, 7.2] than in the 7 good runs before`.
 pub(crate) fn slower_line(line: &GateLine) -> String {
     let (before, latest) = line.runs;
-    let name = name(line);
+    let name = line.name();
     let moved = moved(&line.ratio, RatioVerdict::Slower);
     let subject = match latest {
         1 => format!("{name}: {moved}"),
@@ -100,12 +100,7 @@ pub(crate) fn decision_words(line: &GateLine, cell: Option<(&SeriesLine, &Coordi
         let place: Vec<String> = names.into_iter().chain(positions).collect();
         format!("; lowest cell: {}: {}", place.join(", "), change_words(&ratio))
     });
-    format!("{} {}{most}", name(line), line.change)
-}
-
-/// Target and test of a line.
-fn name(line: &GateLine) -> String {
-    if line.is_all() { line.test.clone() } else { format!("{} {}", line.target, line.test) }
+    format!("{} {}{most}", line.name(), line.change)
 }
 
 /// Most times as many repetitions that are worth a recommendation.
@@ -132,7 +127,7 @@ pub(crate) fn wide_line(line: &GateLine, error: Option<f64>, options: &GateOptio
     format!(
         "{}: {} is wider than the limit of {limit} on either side: {what}, and the limit allows {}; {remedy} would make \
          such a run conclusive",
-        name(line),
+        line.name(),
         line.change,
         percent(needed.exp_m1(), 1)
     )

@@ -55,7 +55,7 @@ fn difference(stages: &Stages<'_>, found: &TimeDifference) -> String {
         Reason::Server => {
             let each = |time: f64, requests: f64| show_nanos(time / requests.max(1.0));
             format!(
-                "each of its requests takes {} outside of this client instead of {}",
+                "each of its requests takes {} outside this client instead of {}",
                 each(fast.time_ns - fast.client_ns, fast.requests),
                 each(slow.time_ns - slow.client_ns, slow.requests)
             )

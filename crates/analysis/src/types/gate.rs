@@ -118,6 +118,11 @@ impl GateLine {
         self.target == Self::ALL && self.test == Self::ALL_TESTS
     }
 
+    /// Target and test.
+    pub fn name(&self) -> String {
+        if self.is_all() { self.test.clone() } else { format!("{} {}", self.target, self.test) }
+    }
+
     /// True if a test of a target is a part of the line.
     pub(crate) fn is_made_of(&self, line: &SeriesLine) -> bool {
         self.is_all() || (self.target == line.target && self.test == line.test)

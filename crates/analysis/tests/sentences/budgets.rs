@@ -5,7 +5,7 @@ use sharebench_analysis::RunData;
 use crate::sentences::{check, quick};
 use crate::synthetic::budgets::{distant, lossy, more_client_cpu, more_round_trips, run};
 
-/// Two systems that differ in the time outside of this client, with these round trips of the network, microseconds.
+/// Two systems that differ in the time outside this client, with these round trips of the network, microseconds.
 fn at(round_trips_us: [u32; 2]) -> RunData {
     let mut run = run(&["far", "near"], |target| [2e-3, 0.5e-3][target]);
     for step in &mut run.steps {

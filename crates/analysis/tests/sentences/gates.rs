@@ -35,7 +35,7 @@ fn shown(runs: &[RunData], analysis: &Analysis) -> String {
         let _ = write!(text, "\ndecides: {}", verdict.decides);
     }
     for line in &verdict.lines {
-        let _ = write!(text, "\n  {} {}: {}", line.target, line.test, line.change);
+        let _ = write!(text, "\n  {}: {}", line.name(), line.change);
     }
     for finding in &verdict.findings {
         let _ = write!(text, "\n  - {finding}");

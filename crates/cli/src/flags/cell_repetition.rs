@@ -30,7 +30,7 @@ pub struct CellRepetitionFlags {
     /// otherwise].
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub min_sample_time: Option<Duration>,
-    /// Measure several targets in turns, at least TIME and 50 operations of each before the next. 0s measures each to
+    /// Alternate between several targets: at least TIME and 50 operations of each before the next. 0s measures each to
     /// the end of its sample [default: 10ms].
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub slice_time: Option<Duration>,

@@ -55,7 +55,7 @@ impl GateReport {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "decides: {}", plain(&self.verdict.decides));
         }
-        let name = |line: &GateLine| plain(&format!("{} {}", line.target, line.test));
+        let name = |line: &GateLine| plain(&line.name());
         let width = self.verdict.lines.iter().map(|line| name(line).chars().count()).max().unwrap_or(0);
         for line in self.verdict.lines.iter().take(MAX_SHOWN) {
             let _ = writeln!(text, "  {:<width$}  {:<12}  {}", name(line), line.outcome.word(), line.change);

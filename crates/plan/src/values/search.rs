@@ -122,7 +122,7 @@ impl FromStr for Slo {
 }
 
 fn objective(text: &str) -> Result<Objective, String> {
-    let wrong = || format!("'{text}' is no objective; write such as p95<20ms, mean<5ms or errors<0.1%");
+    let wrong = || format!("'{text}' is not an objective; write such as p95<20ms, mean<5ms or errors<0.1%");
     let (what, limit) = text.split_once('<').ok_or_else(wrong)?;
     let hundredths = |text: &str, per: f64, most: f64| {
         let number: f64 = text.trim().parse().map_err(|_| wrong())?;

@@ -26,7 +26,7 @@ impl FromStr for WantedObjective {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "'{text}' is no objective of a unit; write missed<=1% (at most 1 % of transactions later than their \
+                "'{text}' is not an objective of a unit; write missed<=1% (at most 1 % of transactions later than their \
                  deadline), pace>=95% (of the requested rate) or busy>=90% (of the time between reads)"
             )
         };
