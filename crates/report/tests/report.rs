@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::synthetic::{
     Synthetic, cell, depths, everything, grid, load, plausible, plausible_load, with_a_cache,
 };
-use sharebench_analysis::{Analysis, Options, RunData, analyse};
+use sharebench_analysis::{Analysis, Options, RunData, Status, TrustLine, analyse};
 use sharebench_model::{Coordinates, ErrorClass, RunOutcome, StepError, Value, Verdict, axis};
 use sharebench_report::{Screen, Style, csv, html, json, markdown, summary, terminal};
 
@@ -218,6 +218,26 @@ fn summary_of_few_rows_keeps_verdicts_bars_and_one_cause() {
     let large = summary(&analysis, style, &Screen { rows: 60, ..screen });
     assert_eq!(large.contains("conditions differ"), !analysis.unlike_conditions.is_empty(), "{large}");
     assert!(large.lines().any(|line| line.starts_with("test ") || line.contains("cells  ")), "{large}");
+}
+
+#[test]
+fn summary_of_few_rows_counts_the_failed_checks_that_it_has_no_space_for() {
+    let mut run = Synthetic::new("small screen", &["smb", "nfs", "ncp"], 27);
+    run.sweep(&grid(&["read", "write"], 2, 2), 6, plausible);
+    let mut analysis = analyse(&[run.run], &Options::default());
+    let failed = |subject: &str| TrustLine {
+        status: Status::Failed,
+        subject: subject.to_owned(),
+        text: "as on a machine that other programs use at the same time. ".repeat(3),
+    };
+    analysis.trust.extend(["errors", "users", "clock"].map(failed));
+    let style = Style { colour: false, ..Style::terminal(80) };
+    let shown = |rows| summary(&analysis, style, &Screen { rows, ..ROWS });
+    let (small, large) = (shown(18), shown(60));
+    assert!(small.lines().count() <= 18, "{small}");
+    assert!(small.starts_with("VERDICT") && small.contains("errors: "), "{small}");
+    assert!(small.contains("and 2 more checks failed"), "{small}");
+    assert!(large.contains("clock: ") && !large.contains("more checks failed"), "{large}");
 }
 
 #[test]

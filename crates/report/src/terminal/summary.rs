@@ -44,7 +44,7 @@ pub fn summary(analysis: &Analysis, style: Style, screen: &Screen<'_>) -> String
     if let Some(bars) = bars(analysis) {
         write_bars(&mut claims, style, &bars);
     }
-    let trusts: Vec<String> = [MAX_TRUST_LINES, 1]
+    let trusts: Vec<String> = [MAX_TRUST_LINES, 1, 0]
         .into_iter()
         .map(|lines| {
             let mut trust = String::new();
@@ -71,12 +71,13 @@ pub fn summary(analysis: &Analysis, style: Style, screen: &Screen<'_>) -> String
         (&conditions, if has_verdict { &none } else { &answer }, &trusts[0]),
         (&none, if has_verdict { &none } else { &answer }, &trusts[0]),
         (&none, if has_verdict { &none } else { &answer }, &trusts[1]),
+        (&none, if has_verdict { &none } else { &answer }, &trusts[2]),
     ];
     let render = |(conditions, answer, trust): &(&String, &String, &String)| {
         [&measured, *conditions, &claims, *answer, *trust].map(String::as_str).concat()
     };
     let fits = |choice: &&(&String, &String, &String)| render(choice).lines().count() <= rows;
-    let mut out = render(choices.iter().find(fits).unwrap_or(&choices[3]));
+    let mut out = render(choices.iter().find(fits).unwrap_or(&choices[4]));
     let mut table = table(analysis, style);
     let mut left = rows.saturating_sub(out.lines().count() + 1);
     let notes = table.notes.iter().map(|note| wrap(&safe(note), style.limit(), 2).len()).sum::<usize>();
@@ -117,7 +118,8 @@ fn answer(analysis: &Analysis, style: Style) -> String {
 }
 
 /// The failed checks, or the one cause that lowers the confidence most, and the number of the other warnings; the first
-/// `max` of these lines. A cause that the caller knows replaces the warnings.
+/// `max` of these lines and every failed check; with 0 one line and the number of the other failed checks. A cause that the
+/// caller knows replaces the warnings.
 fn trust(out: &mut String, style: Style, analysis: &Analysis, known: Option<&str>, max: usize) {
     let TrustSummary { status, causes, sensitivity, more } = trust_summary(analysis);
     let colour = match status {
@@ -142,7 +144,14 @@ fn trust(out: &mut String, style: Style, analysis: &Analysis, known: Option<&str
         }
     }
     let failed = causes.iter().filter(|line| line.status == Status::Failed).count();
-    lines.truncate(max.max(failed));
+    if max > 0 {
+        lines.truncate(max.max(failed));
+    } else {
+        lines.truncate(1);
+        if failed > 1 {
+            lines.push(format!("and {} failed", counted(failed - 1, "more check")));
+        }
+    }
     labelled(out, style, "TRUST", colour, &lines);
     out.push('\n');
 }
