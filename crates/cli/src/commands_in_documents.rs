@@ -11,7 +11,8 @@ use sharebench_plan::Plan;
 use crate::args::Arguments;
 
 /// Options of fio, mpirun, dpkg, smbclient and this repository's scripts that the documents name in code on its own.
-const OPTIONS_OF_OTHERS: [&str; 10] = [
+const OPTIONS_OF_OTHERS: [&str; 11] = [
+    "allow-run-as-root",
     "faults",
     "list",
     "mca",

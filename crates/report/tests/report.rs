@@ -233,7 +233,8 @@ fn summary_of_few_rows_counts_the_failed_checks_that_it_has_no_space_for() {
     analysis.trust.extend(["errors", "users", "clock"].map(failed));
     let style = Style { colour: false, ..Style::terminal(80) };
     let shown = |rows| summary(&analysis, style, &Screen { rows, ..ROWS });
-    let (small, large) = (shown(18), shown(60));
+    let small = shown(18);
+    let large = shown(60);
     assert!(small.lines().count() <= 18, "{small}");
     assert!(small.starts_with("VERDICT") && small.contains("errors: "), "{small}");
     assert!(small.contains("and 2 more checks failed"), "{small}");
