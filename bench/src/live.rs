@@ -104,7 +104,7 @@ pub fn program() -> Result<PathBuf, Failure> {
             "build",
             "--locked",
             "--quiet",
-            "--release",
+            "--profile=dist",
             "--package",
             "sharebench",
             "--manifest-path",
@@ -113,11 +113,7 @@ pub fn program() -> Result<PathBuf, Failure> {
         .arg("--target-dir")
         .arg(&target)
         .status()?;
-    if built.success() {
-        Ok(target.join("release/sharebench"))
-    } else {
-        Err("the program did not build".into())
-    }
+    if built.success() { Ok(target.join("dist/sharebench")) } else { Err("the program did not build".into()) }
 }
 
 /// Measures one run on its own terminal, which `script` of util-linux creates; with the live view if it is `shown`.
