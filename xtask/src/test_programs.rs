@@ -23,7 +23,9 @@ const WAITING: [&str; 2] = ["sharebench-tests/end_to_end", "sharebench-tests/ker
 /// A program that prints nothing for this time is killed, because a test hangs. Each test prints when it has ended, and on a slow
 /// machine the longest one takes half of this time.
 const LIMIT: Duration = Duration::from_mins(30);
-/// How many tests of a program run at once: one more than there are processors, because tests wait.
+/// The same with `SHAREBENCH_LONG`, where one test is a suite in full.
+const LONG_LIMIT: Duration = Duration::from_hours(3);
+/// How many tests of a program run at once: because tests wait, one more than there are processors, or than twice as many.
 const THREADS: &str = "RUST_TEST_THREADS";
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -36,6 +38,7 @@ struct Job {
 /// Runs every test program and the documentation tests, as built with `arguments` of Cargo, prints the output of each one when
 /// it has ended, and returns those that failed. `--unit` before the arguments leaves out the suites.
 pub fn run(root: &Path, arguments: &[&str], out: &mut (dyn Write + Send)) -> io::Result<Vec<String>> {
+    let limit = if std::env::var_os("SHAREBENCH_LONG").is_some() { LONG_LIMIT } else { LIMIT };
     let logs = root.join("target/test-output");
     fs::create_dir_all(&logs)?;
     let (alone, others): (VecDeque<Job>, VecDeque<Job>) =
@@ -49,7 +52,7 @@ pub fn run(root: &Path, arguments: &[&str], out: &mut (dyn Write + Send)) -> io:
             let Some(job) = next else { return Ok(()) };
             let started = start.elapsed();
             let name = job.name.clone();
-            let (failure, output) = finish(job, &logs, LIMIT)?;
+            let (failure, output) = finish(job, &logs, limit)?;
             let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
             out.write_all(&output)?;
             let took = start.elapsed().saturating_sub(started).as_secs();

@@ -235,7 +235,10 @@ fn summary_of_few_rows_counts_the_failed_checks_that_it_has_no_space_for() {
     let shown = |rows| summary(&analysis, style, &Screen { rows, ..ROWS });
     let small = shown(18);
     let large = shown(60);
+    let least = shown(14);
     assert!(small.lines().count() <= 18, "{small}");
+    assert!(least.lines().count() <= 14 && least.contains("and 1 more comparison"), "{least}");
+    assert!(!small.contains("more comparison") && !large.contains("more comparison"), "{small}");
     assert!(small.starts_with("VERDICT") && small.contains("errors: "), "{small}");
     assert!(small.contains("and 2 more checks failed"), "{small}");
     assert!(large.contains("clock: ") && !large.contains("more checks failed"), "{large}");

@@ -37,7 +37,7 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
         let _ = writeln!(out, "{}\n", style.paint(BOLD, &safe(&analysis.title)));
     }
     unlike_conditions(&mut out, style, analysis);
-    verdicts(&mut out, style, analysis);
+    verdicts(&mut out, style, analysis, usize::MAX);
     compared_systems(&mut out, style, analysis);
     sentences(&mut out, style, "ANSWER", &analysis.answer);
     statuses(&mut out, style, &analysis.trust.iter().collect::<Vec<_>>());

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use sharebench_analysis::{Analysis, RatioVerdict, Sentence, Status, Tone, TrustLine};
+use sharebench_model::units::counted;
 use sharebench_model::without_secrets;
 
 use super::layout::{blocks, pad, width, wrap};
@@ -108,9 +109,14 @@ pub(super) fn labelled(out: &mut String, style: Style, label: &str, colour: &str
     }
 }
 
-/// The verdict of each comparison that the answer reports, one line each; none of one system alone.
-pub(super) fn verdicts(out: &mut String, style: Style, analysis: &Analysis) {
-    let lines: Vec<String> = analysis.verdicts().map(|verdict| verdict.text.clone()).collect();
+/// The verdicts of the first `max` comparisons that the answer reports, one line each, and the number of the others; none of
+/// one system alone.
+pub(super) fn verdicts(out: &mut String, style: Style, analysis: &Analysis, max: usize) {
+    let mut lines: Vec<String> = analysis.verdicts().take(max).map(|verdict| verdict.text.clone()).collect();
+    let more = analysis.verdicts().count() - lines.len();
+    if more > 0 {
+        lines.push(format!("and {}", counted(more, "more comparison")));
+    }
     labelled(out, style, "VERDICT", BOLD, &lines);
     if !analysis.reported.is_empty() {
         out.push('\n');

@@ -32,18 +32,21 @@ pub struct Screen<'a> {
     pub cause: Option<&'a str>,
 }
 
-/// Renders the result of a run in the rows of a screen: what was measured, the verdict, the bars and the trust line are
-/// always there, the rest as far as there is space.
+/// Renders the result of a run in the rows of a screen: what was measured, the first verdict, the bars and the first line of
+/// the trust section are always there, the rest as far as there is space. Verdicts and failed checks without space are counted.
 ///
 /// Each claim has one number: the verdict has the ratio, and the rates of the bars differ by that ratio. What was left
 /// out is in [`super::terminal`].
 pub fn summary(analysis: &Analysis, style: Style, screen: &Screen<'_>) -> String {
     let rows = screen.rows;
-    let mut claims = String::new();
-    verdicts(&mut claims, style, analysis);
-    if let Some(bars) = bars(analysis) {
-        write_bars(&mut claims, style, &bars);
-    }
+    let claims = [usize::MAX, 1].map(|max| {
+        let mut claims = String::new();
+        verdicts(&mut claims, style, analysis, max);
+        if let Some(bars) = bars(analysis) {
+            write_bars(&mut claims, style, &bars);
+        }
+        claims
+    });
     let trusts: Vec<String> = [MAX_TRUST_LINES, 1, 0]
         .into_iter()
         .map(|lines| {
@@ -64,20 +67,19 @@ pub fn summary(analysis: &Analysis, style: Style, screen: &Screen<'_>) -> String
     unlike_conditions(&mut conditions, style, analysis);
     let answer = answer(analysis, style);
     // The first that fits; the last one has the least.
-    let has_verdict = !analysis.reported.is_empty();
     let none = String::new();
+    let least = if analysis.reported.is_empty() { &answer } else { &none };
     let choices = [
-        (&conditions, &answer, &trusts[0]),
-        (&conditions, if has_verdict { &none } else { &answer }, &trusts[0]),
-        (&none, if has_verdict { &none } else { &answer }, &trusts[0]),
-        (&none, if has_verdict { &none } else { &answer }, &trusts[1]),
-        (&none, if has_verdict { &none } else { &answer }, &trusts[2]),
+        [&conditions, &claims[0], &answer, &trusts[0]],
+        [&conditions, &claims[0], least, &trusts[0]],
+        [&none, &claims[0], least, &trusts[0]],
+        [&none, &claims[0], least, &trusts[1]],
+        [&none, &claims[0], least, &trusts[2]],
+        [&none, &claims[1], least, &trusts[2]],
     ];
-    let render = |(conditions, answer, trust): &(&String, &String, &String)| {
-        [&measured, *conditions, &claims, *answer, *trust].map(String::as_str).concat()
-    };
-    let fits = |choice: &&(&String, &String, &String)| render(choice).lines().count() <= rows;
-    let mut out = render(choices.iter().find(fits).unwrap_or(&choices[4]));
+    let render = |parts: &[&String; 4]| measured.clone() + &parts.map(String::as_str).concat();
+    let fits = |choice: &&[&String; 4]| render(choice).lines().count() <= rows;
+    let mut out = render(choices.iter().find(fits).unwrap_or(&choices[5]));
     let mut table = table(analysis, style);
     let mut left = rows.saturating_sub(out.lines().count() + 1);
     let notes = table.notes.iter().map(|note| wrap(&safe(note), style.limit(), 2).len()).sum::<usize>();
