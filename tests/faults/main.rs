@@ -19,7 +19,7 @@ mod protocol;
 mod server;
 mod stage;
 mod storage;
-#[path = "../end_to_end/stored.rs"]
+#[path = "../stored.rs"]
 #[expect(dead_code, reason = "other suites use more of it")]
 mod stored;
 mod table;

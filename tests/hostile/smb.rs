@@ -169,16 +169,16 @@ const MODES: &[Mode] = &[
     Mode::new(Smb, "NEGOTIATE: limits of 4 GiB", |at| {
         answer_to(at, NEGOTIATE, |body| put(body, 28, &[0xFF; 12]))
     }),
-    Mode::new(Smb, "NEGOTIATE: a token outside of the message", |at| {
+    Mode::new(Smb, "NEGOTIATE: a token outside the message", |at| {
         answer_to(at, NEGOTIATE, |body| put(body, 56, &[0xFF; 4]))
     }),
-    Mode::new(Smb, "NEGOTIATE: 65,535 contexts outside of the message", |at| {
+    Mode::new(Smb, "NEGOTIATE: 65,535 contexts outside the message", |at| {
         answer_to(at, NEGOTIATE, |body| {
             put(body, 6, &[0xFF; 2]);
             put(body, 60, &[0xFF; 4]);
         })
     }),
-    Mode::new(Smb, "SESSION_SETUP: a token outside of the message", |at| {
+    Mode::new(Smb, "SESSION_SETUP: a token outside the message", |at| {
         answer_to(at, SESSION_SETUP, |body| put(body, 4, &[0xFF; 4]))
     }),
     Mode::new(Smb, "SESSION_SETUP: a token of garbage", |at| {
@@ -194,7 +194,7 @@ const MODES: &[Mode] = &[
     Mode::new(Smb, "CREATE: a file of 2^64 - 1 bytes", |at| {
         answer_to(at, CREATE, |body| put(body, 48, &[0xFF; 8]))
     }),
-    Mode::new(Smb, "QUERY_DIRECTORY: entries outside of the message", |at| {
+    Mode::new(Smb, "QUERY_DIRECTORY: entries outside the message", |at| {
         answer_to(at, QUERY_DIRECTORY, |body| put(body, 2, &[0xFF; 6]))
     }),
     Mode::new(Smb, "QUERY_DIRECTORY: entries of 1 byte", |at| {
@@ -223,9 +223,7 @@ const MODES: &[Mode] = &[
     Mode::new(Smb, "QUERY_DIRECTORY: a name with escape sequences", |at| once(at, ESCAPES, 1)),
     Mode::new(Smb, "QUERY_DIRECTORY: a name of 20,000 characters", |at| once(at, &"x".repeat(20_000), 1)),
     Mode::new(Smb, "QUERY_DIRECTORY: a file of 2^64 - 1 bytes", |at| once(at, "large.txt", u64::MAX)),
-    Mode::new(Smb, "READ: data outside of the message", |at| {
-        answer_to(at, READ, |body| put(body, 2, &[0xFF]))
-    }),
+    Mode::new(Smb, "READ: data outside the message", |at| answer_to(at, READ, |body| put(body, 2, &[0xFF]))),
     Mode::new(Smb, "READ: 4 GiB of data", |at| answer_to(at, READ, |body| put(body, 4, &[0xFF; 4]))),
     Mode::new(Smb, "READ: 0 bytes, and not the end of the file", |at| {
         answer_to(at, READ, |body| put(body, 4, &[0; 4]))

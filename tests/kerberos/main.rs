@@ -7,7 +7,7 @@
 )]
 
 #[expect(dead_code, reason = "counting requests needs no realm")]
-#[path = "../end_to_end/adapters.rs"]
+#[path = "../adapters.rs"]
 mod adapters;
 mod bad_input;
 mod contexts;
@@ -20,7 +20,7 @@ mod nfs;
 mod secrets;
 mod smb;
 #[expect(dead_code, reason = "steps are not summed here")]
-#[path = "../end_to_end/stored.rs"]
+#[path = "../stored.rs"]
 mod stored;
 mod tampering;
 

@@ -21,7 +21,7 @@ const COST: f64 = 0.25;
 struct Taken {
     /// Share of its measured time beyond what its requests take at the usual speed.
     lost: f64,
-    /// Seconds of all its steps, within and outside of their windows.
+    /// Seconds of all its steps, within and outside their windows.
     total_s: f64,
     /// Second of the run at which the first step starts whose requests take 1.5 times as long.
     slow_from_s: Option<f64>,

@@ -1,4 +1,4 @@
-//! Two servers of which the second one changes over time: it stops, it slows down in turns, or it uses up a burst.
+//! Two servers of which the second one changes over time: it stops, it slows down again and again, or it uses up a burst.
 
 use std::time::Duration;
 

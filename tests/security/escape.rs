@@ -1,4 +1,4 @@
-//! Names that lead outside of a served directory, sent to every embedded server.
+//! Names that lead outside a served directory, sent to every embedded server.
 
 use std::fs;
 use std::os::unix::fs::symlink;

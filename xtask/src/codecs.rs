@@ -1,6 +1,6 @@
 //! Bytes of a protocol are encoded and decoded in the `wire` modules of its crate only.
 //!
-//! A codec outside of them shows by conversions between numbers and bytes of a stated order (`u32::from_be_bytes`). Each file
+//! A codec outside them shows by conversions between numbers and bytes of a stated order (`u32::from_be_bytes`). Each file
 //! of production code that has some is an exception, with their number as its limit (`codec in PATH`).
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::source::Source;
 const CRATES: [&str; 5] = ["crates/learn", "crates/ncp", "crates/nfs", "crates/server", "crates/smb"];
 const CONVERSIONS: [&str; 4] = ["from_be_bytes", "from_le_bytes", "to_be_bytes", "to_le_bytes"];
 
-/// The number of conversions in each file outside of `wire` that has any.
+/// The number of conversions in each file outside `wire` that has any.
 pub fn outside_of_wire(sources: &[Source]) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for (crate_path, files) in module_graph::crates(sources) {

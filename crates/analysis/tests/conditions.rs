@@ -1,4 +1,4 @@
-//! Unlike conditions of compared systems, before the first ratio.
+//! Differing conditions of compared systems, before the first ratio.
 
 use crate::synthetic::{Synthetic, grid, plausible};
 use sharebench_analysis::{Analysis, Condition, Options, RunData, analyse};

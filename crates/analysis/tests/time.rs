@@ -123,10 +123,10 @@ fn a_change_of_both_systems_is_no_difference_between_them() {
     assert!(finding.text.contains("falls to 60 % of its rate at second "), "{}", finding.text);
 }
 
-/// Seconds that the steps of nfs spend outside of their windows.
+/// Seconds that the steps of nfs spend outside their windows.
 type Unmeasured = fn(&mut RunData, &[usize]);
 
-/// Lets a step spend some seconds outside of its window, and all later ones start later.
+/// Lets a step spend some seconds outside its window, and all later ones start later.
 fn hold(run: &mut RunData, index: usize, seconds: f64) {
     let millis = (seconds * 1e3) as u32;
     run.steps[index].unmeasured_ms += millis;
@@ -135,7 +135,7 @@ fn hold(run: &mut RunData, index: usize, seconds: f64) {
     }
 }
 
-/// A pair whose steps make five passes and spend 40 ms outside of their windows, and what `change` does to the steps of nfs.
+/// A pair whose steps make five passes and spend 40 ms outside their windows, and what `change` does to the steps of nfs.
 fn with_unmeasured(change: Unmeasured) -> RunData {
     let mut run = pair(0.03).run;
     for step in &mut run.steps {

@@ -1,4 +1,4 @@
-//! The state of a session that several calls use in turns, without a lock and without a check at each use.
+//! The state of a session that several calls use alternately, without a lock and without a check at each use.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// One holder of a state that several holders use in turns, all on one thread.
+/// One holder of a state that several holders use alternately, all on one thread.
 ///
 /// An operation on names is an `async fn` that works on the session by `&mut self`, and waits for each of its requests. Several
 /// of them in flight cannot all hold the session. So each has a holder of its own, and the state itself (the connection, the
@@ -107,8 +107,8 @@ impl<S> std::fmt::Debug for SharedState<S> {
     }
 }
 
-/// What happens if a holder is used outside of its turns, which would be a mistake of this crate's users.
-const NOT_ITS_TURN: &str = "the state is used in turns";
+/// What happens if a holder is used outside its turns, which would be a mistake of this crate's users.
+const NOT_ITS_TURN: &str = "the state is used by one holder at a time";
 
 impl<S> Deref for SharedState<S> {
     type Target = S;

@@ -12,7 +12,7 @@ pub enum DivisionError {
         ranks: u32,
     },
     /// The weight is out of range: a rank of weight 0 would run no user.
-    #[error("--rank-weights: {0} is outside of 1..1024")]
+    #[error("--rank-weights: {0} is outside 1..1024")]
     Weight(u32),
     /// The shift is a multiple of the number of ranks, so that every rank reads its own files.
     #[error("--shift-ranks: {shift} of {ranks} ranks comes back to where the file was written; use 1 to {}", ranks - 1)]

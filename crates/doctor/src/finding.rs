@@ -8,7 +8,7 @@ use serde::Serialize;
 pub enum Status {
     /// The property is within its limit.
     Pass,
-    /// The property is outside of its limit and invalidates some results.
+    /// The property is outside its limit and invalidates some results.
     Warn,
     /// The property could not be read, so that nothing is known about it.
     Unknown,

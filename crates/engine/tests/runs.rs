@@ -103,7 +103,7 @@ fn users_who_stay_logged_on_copy_report_and_leave_nothing() {
     for (shared, think) in [(1, "5ms"), (2, "5ms"), (1, "0ms")] {
         let target = MemoryTarget::new();
         let kept = format!("users_per_session = {shared}\nkeep_users = true\n");
-        // What is outside of a window happens in the warm-up, which has to be long enough for it on a busy machine.
+        // What is outside a window happens in the warm-up, which has to be long enough for it on a busy machine.
         let load = LOAD.replace("[1, 5]", "[1, 6, 3]").replace("5ms", think).replace("20ms", "500ms");
         let text = format!("{load}{kept}");
         let ran = all(&text, target.clone());

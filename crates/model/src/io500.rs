@@ -8,7 +8,7 @@ pub enum Io500Phase {
     IorEasyWrite,
     /// Each job creates empty files in a directory of its own.
     MdtestEasyWrite,
-    /// All jobs write one file, in records of 47,008 bytes that lie in turns.
+    /// All jobs write one file, in interleaved records of 47,008 bytes.
     IorHardWrite,
     /// All jobs create files of 3,901 bytes in one directory.
     MdtestHardWrite,

@@ -232,7 +232,7 @@ pub struct LoadDetail {
     pub left_out: BTreeMap<String, u64>,
     /// Load of the server during the window, where it was monitored.
     pub server: Option<ServerLoad>,
-    /// What users did outside of the window, where they stay logged on from step to step: since the window of the step
+    /// What users did outside the window, where they stay logged on from step to step: since the window of the step
     /// before ended, and in the last step also until they had logged off. The windows of all steps and these counts
     /// together are everything that the users did. None where each step logs on its own users.
     pub outside: Option<LoadCounts>,

@@ -33,7 +33,7 @@ impl Cell {
     }
 }
 
-/// Keeps the bytes of histograms outside of memory, such as a results database.
+/// Keeps the bytes of histograms outside memory, such as a results database.
 ///
 /// An archive that cannot read what it kept returns none and remembers the failure: a histogram has no way to report it.
 /// Whoever made the archive must look for failures before it trusts a number.

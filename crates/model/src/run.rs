@@ -72,7 +72,7 @@ pub struct StepResult {
     pub coordinates: Coordinates,
     /// Start, milliseconds since 1970 (UTC).
     pub started_unix_ms: u64,
-    /// Time that it took outside of its window, milliseconds: files, warm passes, opening and closing. Turns of other targets
+    /// Time that it took outside its window, milliseconds: files, warm passes, opening and closing. Turns of other targets
     /// are not included; 0 for imported steps.
     pub unmeasured_ms: u32,
     /// Its results.

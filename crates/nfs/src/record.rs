@@ -44,7 +44,7 @@ pub fn begin_record(writer: &mut Writer) -> usize {
     at
 }
 
-/// Completes the header at `at`; `beyond` bytes of the record follow outside of the writer.
+/// Completes the header at `at`; `beyond` bytes of the record follow outside the writer.
 #[inline]
 pub fn end_record(writer: &mut Writer, at: usize, beyond: usize) {
     let len = writer.len() - at - FRAGMENT_HEADER_BYTES + beyond;

@@ -197,7 +197,7 @@ pub struct Plan {
     pub budget: Option<Duration>,
     /// Least time a cell is measured per repetition.
     pub min_sample_time: Option<Duration>,
-    /// Least busy time of a slice: several targets are measured in turns, one slice of each after the other. Zero
+    /// Least busy time of a slice: several targets are interleaved, one slice of each after the other. Zero
     /// measures each of them to the end of its sample before the next.
     pub slice_time: Option<Duration>,
     /// How reads are checked.

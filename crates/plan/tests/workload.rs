@@ -76,7 +76,7 @@ const SPOILT: [(&str, &str, &str); 48] = [
         "name = 'LIB'",
         "line 21: workload.files.1.name: 'lib' is listed twice\n    hint: give each",
     ),
-    ("count = 20", "count = 0", "line 14: workload.files.0.count: 0 is outside of 1..1000000"),
+    ("count = 20", "count = 0", "line 14: workload.files.0.count: 0 is outside 1..1000000"),
     ("count = 20", "count = 'many'", "line 14: workload.files.0.count: invalid digit"),
     (
         "size = 'lognormal(16KiB,256KiB)'",
@@ -91,7 +91,7 @@ const SPOILT: [(&str, &str, &str); 48] = [
     (
         "size = 'lognormal(16KiB,256KiB)'",
         "size = '0..4KiB'",
-        "line 15: workload.files.0.size: 0B..4KiB goes outside of 1B..16TiB\n    hint: files have",
+        "line 15: workload.files.0.size: 0B..4KiB goes outside 1B..16TiB\n    hint: files have",
     ),
     (
         "size = 'lognormal(16KiB,256KiB)'",
@@ -114,8 +114,8 @@ const SPOILT: [(&str, &str, &str); 48] = [
         "owner = 'shared'",
         "line 28: workload.transactions.0.operations: 'open write': these files are shared, and users would change them under each other\n    hint: add owner",
     ),
-    ("fan_out = 4", "fan_out = 0", "line 18: workload.files.0.fan_out: 0 is outside of 1..10000"),
-    ("depth = 2", "depth = 17", "line 19: workload.files.0.depth: 17 is outside of 0..16"),
+    ("fan_out = 4", "fan_out = 0", "line 18: workload.files.0.fan_out: 0 is outside 1..10000"),
+    ("depth = 2", "depth = 17", "line 19: workload.files.0.depth: 17 is outside 0..16"),
     (
         "depth = 2",
         "deepth = 2",
@@ -126,7 +126,7 @@ const SPOILT: [(&str, &str, &str); 48] = [
         "name = 'open'",
         "line 30: workload.transactions.1.name: 'open' is listed twice\n    hint: give each",
     ),
-    ("weight = 3", "weight = 0", "line 25: workload.transactions.0.weight: 0 is outside of 1.."),
+    ("weight = 3", "weight = 0", "line 25: workload.transactions.0.weight: 0 is outside 1.."),
     ("weight = 3", "weight = -1", "line 25: workload.transactions.0.weight: invalid digit"),
     (
         "files = 'docs'",
@@ -208,11 +208,11 @@ const SPOILT: [(&str, &str, &str); 48] = [
     (
         "operations = ['copy-from-server', 'connect']",
         "operations = ['read 128MiB']",
-        "128MiB goes outside of 1B..64MiB",
+        "128MiB goes outside 1B..64MiB",
     ),
     ("operations = ['copy-from-server', 'connect']", "operations = ['write']", "these files are shared"),
     ("operations = ['copy-from-server', 'connect']", "operations = ['rename']", "these files are shared"),
-    ("block = '4KiB'", "block = '1B'", "line 6: load.block: 1B is outside of 512B..64MiB"),
+    ("block = '4KiB'", "block = '1B'", "line 6: load.block: 1B is outside 512B..64MiB"),
     ("scale = '1MiB'", "scale = 'large'", "line 5: load.scale: 'large' is not a scale"),
     (
         "think = 'lognormal 1s 5s'",

@@ -41,7 +41,7 @@ CREATE TABLE step (
     -- Canonical JSON: axes in the order of their names, so that equal text means equal coordinates.
     coordinates TEXT NOT NULL,
     started_unix_ms INTEGER NOT NULL,
-    -- Time of the step outside of its window, without the turns of other targets.
+    -- Time of the step outside its window, without the turns of other targets.
     unmeasured_ms INTEGER NOT NULL,
     window_ns INTEGER NOT NULL,
     busy_ns INTEGER NOT NULL,

@@ -243,7 +243,7 @@ pub fn attribute(probes: &Probes<'_>) -> Result<Attribution, AttributionError> {
         return Err(AttributionError::ThirdState(between));
     }
     // Rogan-Gladen: `a` of the hot and `1 - b` of the cold probes are on the wrong side of the threshold,
-    // and the share is corrected for both. Chance can carry the result outside of 0..1.
+    // and the share is corrected for both. Chance can carry the result outside 0..1.
     let share = |p: f64| ((p - a) / separation).clamp(0.0, 1.0);
     let binomial = |p: f64, n: usize| p * (1.0 - p) / n as f64;
     let error = |p: f64, n: usize| {

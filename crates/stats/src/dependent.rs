@@ -69,7 +69,7 @@ pub fn is_resolved(p: f64, size: EffectiveSampleSize) -> bool {
 
 /// The ranks among `n` dependent observations that enclose quantile `p` at `level`: the normal limit of
 /// the binomial with the effective sample size, and Student's t because that size is estimated.
-/// None if a bound would lie outside of the sample.
+/// None if a bound would lie outside the sample.
 pub fn dependent_quantile_ranks(n: u64, p: f64, size: EffectiveSampleSize, level: f64) -> Option<Ranks> {
     let tail = (1.0 - level) / 2.0;
     let reach = student_quantile(1.0 - tail, size.degrees_of_freedom) * (p * (1.0 - p) / size.n).sqrt();

@@ -19,7 +19,7 @@ pub fn normal_quantile(p: f64) -> f64 {
     } else if p >= 1.0 {
         f64::INFINITY
     } else if p.is_nan() {
-        // The library panics outside of 0..1.
+        // The library panics outside 0..1.
         p
     } else {
         Normal::standard().inverse_cdf(p)

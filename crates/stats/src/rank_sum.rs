@@ -62,7 +62,7 @@ mod tests {
         let twentieths: Vec<u32> =
             null_distribution(3, 3).iter().map(|p| (p * 20.0).round() as u32).collect();
         assert_eq!(twentieths, [1, 1, 2, 3, 3, 3, 3, 2, 1, 1]);
-        // Four and four: 2/70 outside of the widest interval; three and four: 2/35 are too many.
+        // Four and four: 2/70 outside the widest interval; three and four: 2/35 are too many.
         assert_eq!(interval_rank(4, 4, 0.025), Some(1));
         assert_eq!(interval_rank(3, 4, 0.025), None);
         // Hollander and Wolfe, table A.6: ten and five, the interval of 95.5 % (U_.025 = 8).

@@ -73,7 +73,7 @@ fn inversions(n: usize) -> Vec<f64> {
     shares
 }
 
-/// How many slopes lie outside of the interval at either end; none if every slope would have to be inside.
+/// How many slopes lie outside the interval at either end; none if every slope would have to be inside.
 fn below(null: &[f64], tail: f64) -> Option<usize> {
     let mut sum = 0.0;
     let outside = null.iter().take_while(|share| {

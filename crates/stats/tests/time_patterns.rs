@@ -14,7 +14,7 @@ fn runs(long: usize) -> usize {
     if std::env::var_os("SHAREBENCH_LONG").is_some() { long } else { long / 10 }
 }
 
-/// A sweep of `cells` cells on several systems in turns of 10 ms, with samples of 60 ms.
+/// A sweep of `cells` cells on several systems in alternating slices of 10 ms, with samples of 60 ms.
 #[derive(Clone, Copy)]
 struct Sweep {
     cells: usize,

@@ -97,7 +97,7 @@ fn differences(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Ve
     names.into_iter().map(change).filter(|change| change.a != change.b).collect()
 }
 
-/// The clauses of a description, cut at commas and semicolons outside of brackets.
+/// The clauses of a description, cut at commas and semicolons outside brackets.
 fn clauses(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut depth = 0usize;

@@ -106,7 +106,7 @@ pub(crate) fn judged(
     (verdict, Unresolved::new(log, clock, verdict, tolerance))
 }
 
-/// True if the ratio of all work differs from the typical one by more than noise explains: one of them lies outside of the
+/// True if the ratio of all work differs from the typical one by more than noise explains: one of them lies outside the
 /// other's interval.
 fn differ_beyond_chance(typical: &Estimate, total: &Estimate) -> bool {
     let excludes = |one: &Estimate, other: &Estimate| {

@@ -21,7 +21,7 @@ pub(crate) struct NamedParts {
     pub direction: Option<RatioVerdict>,
     /// Cells of the parts whose direction is known for each cell.
     pub cells: usize,
-    /// Largest difference of a cell outside of the parts, as a share.
+    /// Largest difference of a cell outside the parts, as a share.
     pub largest_hidden: Option<f64>,
     /// The same in the direction opposite to that of all parts.
     pub largest_opposite: Option<f64>,

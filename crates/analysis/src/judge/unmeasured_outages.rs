@@ -1,4 +1,4 @@
-//! Outages outside of the measured windows: while a step prepares, opens or closes its files, no operation is timed.
+//! Outages outside the measured windows: while a step prepares, opens or closes its files, no operation is timed.
 
 use std::collections::HashMap;
 
@@ -19,10 +19,10 @@ const REPETITIONS: usize = 2;
 /// An outage, with the step that it fell into.
 pub(super) type UnmeasuredOutage<'a> = (TimePattern, &'a StepResult);
 
-/// The outages in the time outside of the windows of `steps`, which are those of one system in the order of time.
+/// The outages in the time outside the windows of `steps`, which are those of one system in the order of time.
 ///
 /// A step is compared with the steps on the same files: all tests and repetitions with the same other coordinates. These make
-/// their files anew when another record size has used them, so their time outside of the windows varies: only what is
+/// their files anew when another record size has used them, so their time outside the windows varies: only what is
 /// far above all others counts.
 pub(super) fn unmeasured_outages<'a>(
     steps: &[&'a StepResult],

@@ -1,4 +1,4 @@
-//! Warnings of unlike conditions.
+//! Warnings about differing conditions.
 
 use crate::text::stages::Stages;
 use crate::types::UnlikeCondition;

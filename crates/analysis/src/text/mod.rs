@@ -46,7 +46,7 @@ use crate::types::{Comparison, RunData, Sentence, Tone, View};
 /// The sentences of a report.
 #[derive(Default)]
 pub(crate) struct Text {
-    /// Unlike conditions, one line each.
+    /// Differing conditions, one line each.
     pub unlike_conditions: Vec<String>,
     /// The verdict of each comparison in words.
     pub verdicts: Vec<VerdictLine>,

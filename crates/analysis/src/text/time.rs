@@ -97,7 +97,7 @@ fn unmeasured_outage(finding: &TimeFinding) -> String {
     let place = finding.coordinates.as_ref().map_or_else(String::new, |at| format!(" of {}", cell(at)));
     format!(
         "was out for {} during the preparation{place}, from second {:.1} of the run on (±{}): no other step on these files took so \
-         long outside of its measured window",
+         long outside its measured window",
         seconds(finding.length_s),
         finding.start_s,
         seconds(finding.start_error_s.max(0.01))

@@ -66,7 +66,7 @@ pub struct TimeFinding {
     /// Measured time that it cost, as a share of the measured time of the system: its total work is less by this share.
     /// The value and interval are shares, 0 to 1; `n` counts samples.
     pub cost: Estimate,
-    /// True for an outage in the time outside of the measured windows of a step: no result includes it, and `cost` is its
+    /// True for an outage in the time outside the measured windows of a step: no result includes it, and `cost` is its
     /// share of the time of all steps of the system.
     pub is_unmeasured: bool,
     /// Where it comes from.

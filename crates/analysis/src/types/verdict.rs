@@ -217,7 +217,7 @@ pub struct ComparisonVerdict {
     /// Cells in which the direction of the parts is known for each cell.
     #[serde(default)]
     pub differing_cells: usize,
-    /// The largest difference, as a share, that a cell outside of the parts may still have in either direction; none without
+    /// The largest difference, as a share, that a cell outside the parts may still have in either direction; none without
     /// intervals.
     #[serde(default)]
     pub largest_hidden: Option<f64>,

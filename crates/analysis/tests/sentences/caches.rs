@@ -1,4 +1,4 @@
-//! Caches of clients and servers, unlike conditions and guesses at mechanisms.
+//! Caches of clients and servers, differing conditions and guesses at mechanisms.
 
 use sharebench_analysis::Options;
 use sharebench_model::{Coordinates, Facts, ProbeTimes, ServerEvidence, WhileProbed, WireCount, axis};

@@ -84,7 +84,7 @@ fn proofs() -> Vec<Proof> {
             "K2",
             "a server that sends 50 MB/s",
             Verdict::Fail,
-            "throughput is outside of its tolerance in all 3 attempts although the machine was quiet",
+            "throughput is outside its tolerance in all 3 attempts although the machine was quiet",
             vec![
                 row("throughput", "50 MB/s", "46.125 MB/s", "3 %", false),
                 row("never above", "50 MB/s", "46.125 MB/s", "0.5 %", true),

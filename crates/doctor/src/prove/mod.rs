@@ -131,7 +131,7 @@ pub fn prove(experiment: &Experiment, conditions: Conditions) -> Proof {
                     return proof;
                 }
                 proof.verdict = Verdict::Fail;
-                "outside of the tolerance on a quiet machine".clone_into(&mut proof.why);
+                "outside the tolerance on a quiet machine".clone_into(&mut proof.why);
             }
             Err(ProveError::Missing(why)) => {
                 proof.verdict = Verdict::NotRun;
@@ -179,11 +179,11 @@ fn noise(gate: Gate, health: &Health, holds: bool) -> Option<String> {
         ));
     }
     let beyond = |share: Option<f64>, limit| share.filter(|share| !holds && *share > limit);
-    let cause = |what, share: f64| format!("outside of the tolerance, but {what} was {}", percent(share, 1));
+    let cause = |what, share: f64| format!("outside the tolerance, but {what} was {}", percent(share, 1));
     let pressure = match health.pressure {
         Some(_) => beyond(health.pressure, MAX_PRESSURE).map(|share| cause("CPU pressure", share)),
         None => (gate == Gate::Meter && !holds)
-            .then(|| "outside of the tolerance, but CPU pressure is unknown".into()),
+            .then(|| "outside the tolerance, but CPU pressure is unknown".into()),
     };
     pressure.or(beyond(health.steal, MAX_STEAL).map(|share| cause("CPU steal", share)))
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 pub enum Verdict {
     /// Every quantity was within its tolerance, and the machine was quiet.
     Pass,
-    /// A quantity was outside of its tolerance although the machine was quiet.
+    /// A quantity was outside its tolerance although the machine was quiet.
     Fail,
     /// The machine was not quiet in any attempt: neither pass nor fail.
     TooNoisy,

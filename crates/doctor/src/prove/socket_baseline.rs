@@ -69,7 +69,7 @@ impl SocketBaseline {
             || self.path_p50 > tolerance.path_p50 / 2
             || self.path_mean > tolerance.path_mean / 2.0
             || self.late_p50 + self.path_p50 > tolerance.both_p50 / 2;
-        slow.then(|| format!("outside of the tolerance, but {}", self.summary()))
+        slow.then(|| format!("outside the tolerance, but {}", self.summary()))
     }
 
     /// Returns an informative row.
@@ -179,7 +179,7 @@ mod tests {
         for slow in slower {
             assert!(
                 slow.excuse(tolerance)
-                    .is_some_and(|why| why.starts_with("outside of the tolerance, but two bare sockets"))
+                    .is_some_and(|why| why.starts_with("outside the tolerance, but two bare sockets"))
             );
         }
         assert!(baseline.excuse(Tolerance { both_p50: 298, ..tolerance }).is_some(), "150 is more than half");

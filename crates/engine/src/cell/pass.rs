@@ -52,7 +52,7 @@ impl Pass<'_, '_> {
     /// Runs `order` to its end and adds what it measured to `tally`.
     ///
     /// The busy time is the union of the intervals with operations in flight: filling and verifying
-    /// buffers happens outside of it where nothing is in flight, and is taken off the CPU time.
+    /// buffers happens outside it where nothing is in flight, and is taken off the CPU time.
     pub async fn run(
         mut self,
         mut order: impl Iterator<Item = RecordAccess>,

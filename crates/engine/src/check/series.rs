@@ -1,4 +1,4 @@
-//! The self-check of a series of load steps: whether its windows and what was outside of them are all that its users did.
+//! The self-check of a series of load steps: whether its windows and what was outside them are all that its users did.
 
 use sharebench_model::units::counted;
 use sharebench_model::{Check, LoadCounts, Verdict};
@@ -17,7 +17,7 @@ pub(crate) struct SeriesAccount {
 }
 
 impl SeriesAccount {
-    /// Adds the tally of a window, with what was outside of it.
+    /// Adds the tally of a window, with what was outside it.
     pub fn add(&mut self, tally: &Tally) {
         self.windows += 1;
         self.inside += LoadCounts {
@@ -36,7 +36,7 @@ impl SeriesAccount {
         let mut total = self.inside;
         total += self.outside;
         let detail = format!(
-            "{} of {} transactions ended in {}, {} outside of them",
+            "{} of {} transactions ended in {}, {} outside them",
             self.inside.transactions,
             self.by_users,
             counted(self.windows, "window"),

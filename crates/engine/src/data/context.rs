@@ -23,7 +23,7 @@ pub(crate) struct PassContext<'a> {
     pub server_disk_stat: Option<&'a Path>,
     /// Receives how far the filling and removal of directories is; none for jobs.
     pub reports: Option<&'a ProgressReports<'a>>,
-    /// The part of a cell that is measured in turns with those of other targets; none for any other work.
+    /// The part of a cell that is interleaved with those of other targets; none for any other work.
     pub turn: Option<Turn<'a>>,
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct SeriesStep<'a> {
 /// Its threads live for the whole series, and so do the users that every step needs: a user logs on once, before its first
 /// window, and works until it leaves. Between two windows the thread logs on the missing users of the next step, or lets
 /// those with the highest numbers leave, while the others work on. A window hands over its tally the instant it ends
-/// ([`ThreadContext::close_window`]); the next tally counts from that instant on what is outside of windows, until the
+/// ([`ThreadContext::close_window`]); the next tally counts from that instant on what is outside windows, until the
 /// next one begins.
 ///
 /// Invariants: the works of the steps differ in their number of users alone. Each window has the users of its step

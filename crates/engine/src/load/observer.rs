@@ -10,7 +10,7 @@ use crate::record::tally::Tally;
 /// Minimum time between two progress events.
 const PROGRESS_INTERVAL_NS: u64 = 250_000_000;
 
-/// The progress of a step as sums over its threads. Each thread adds its counts at intervals and outside of
+/// The progress of a step as sums over its threads. Each thread adds its counts at intervals and outside
 /// transactions, so that reporting costs the measured path nothing.
 pub(crate) struct LoadObserver<'a> {
     send: &'a (dyn Fn(RunEvent) + Sync),

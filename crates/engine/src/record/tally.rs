@@ -70,7 +70,7 @@ pub(crate) struct Tally {
     pub span: Option<(u64, u64)>,
     pub occupancy: Occupancy,
     pub unfinished: Unfinished,
-    /// What users of a load did outside of the window.
+    /// What users of a load did outside the window.
     pub outside: LoadCounts,
     /// Transactions of users who have logged off, by their own count: of all steps of a series.
     pub transactions_by_users: u64,

@@ -58,7 +58,7 @@ impl Run<'_> {
         Ok(Some(self.result_from(step, (begun.unix_ms, unmeasured_ms), tally, ranked, machine)))
     }
 
-    /// The result of a step from the tally of its window, with its checks. `times` are its start and the time outside of its
+    /// The result of a step from the tally of its window, with its checks. `times` are its start and the time outside its
     /// window, as in [`StepResult`]. `ranked` has what each of several ranks
     /// contributed, and the checks of its machine.
     pub(crate) fn result_from(

@@ -1,4 +1,4 @@
-//! The steps of one cell, measured in turns: a slice of each target after the other, until all are done.
+//! The interleaved steps of one cell: a slice of each target after the other, until all are done.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ impl Run<'_> {
             && steps.iter().all(|step| one_job(step) && !done.contains_key(&step.index))
     }
 
-    /// Measures the steps of one cell in turns. Either all of them have a result, or the run ends: half a pair would
+    /// Measures the steps of one cell interleaved. Either all of them have a result, or the run ends: half a pair would
     /// have been measured under other conditions than its other half.
     pub(crate) async fn in_turns(
         &self,

@@ -44,7 +44,7 @@ fn outside(step: &StepResult) -> LoadCounts {
     step.measure.load.outside.expect("the step belongs to a series")
 }
 
-/// Every read of the server is counted in one window or outside of them, and nothing else is.
+/// Every read of the server is counted in one window or outside them, and nothing else is.
 fn accounts_close(steps: &[StepResult], log: &[Served], windows: &[(u64, u64)]) {
     let mut from = 0;
     for (index, (step, (begin, end))) in steps.iter().zip(windows).enumerate() {
@@ -52,7 +52,7 @@ fn accounts_close(steps: &[StepResult], log: &[Served], windows: &[(u64, u64)]) 
         assert_eq!(step.measure.operations, step.measure.transactions);
         assert_eq!(step.measure.bytes.read, 512 * step.measure.operations);
         let rest = if index + 1 == steps.len() { ended(log, *end, u64::MAX) } else { 0 };
-        assert_eq!(outside(step).transactions, ended(log, from, *begin) + rest, "outside of window {index}");
+        assert_eq!(outside(step).transactions, ended(log, from, *begin) + rest, "outside window {index}");
         from = *end;
     }
     let inside: u64 = steps.iter().map(|step| step.measure.operations).sum();

@@ -57,7 +57,7 @@ const INPUT_BUFFER_BYTES: usize = 1 << 20;
 pub struct ReadOptions {
     /// Address of the server, where the inputs show several: `ADDRESS` or `ADDRESS:PORT`.
     pub server: Option<String>,
-    /// Directory of a trace outside of which files do not count.
+    /// Directory of a trace outside which files do not count.
     pub below: Option<String>,
     /// Keys of encrypted SMB sessions.
     pub keys: Option<SessionKeyTable>,

@@ -50,7 +50,7 @@ pub(super) const TESTS: &[Declaration] = &[
         ..locks(MetadataTest::LeaseBreak, "lease-break", Requirement::WriteLeases)
     },
     Declaration {
-        operation: Some("an open with the wish for a delegation, the return of the delegation and the close"),
+        operation: Some("an open that requests a delegation, the return of the delegation and the close"),
         ..locks(MetadataTest::DelegationGrant, "delegation-grant", Requirement::Delegations)
     },
     Declaration {

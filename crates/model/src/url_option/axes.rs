@@ -57,7 +57,7 @@ pub(super) const COMPOUND: Axis = Axis {
         "compound",
         "off|on,...",
         "only nfs:// with vers=4.1 or vers=4.2 has calls of several operations",
-        "Measure each nfs:// target of version 4.1 or 4.2 with its operations in calls of their own (off), with the open, \
+        "Measure each nfs:// target of version 4.1 or 4.2 with one call for each operation (off), with the open, \
          read and close of a small file in one call (on), or with both: off,on. Sets compound= of the URLs. Transactions \
          of loads that read a whole file with one request profit, and the sweep open-read-close",
     )

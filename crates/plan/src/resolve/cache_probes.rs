@@ -102,7 +102,7 @@ mod tests {
             ("", ["cache_probes.cold", "it is missing"]),
             ("cold = 'warm'", ["line 6: cache_probes.cold", "'warm' is neither a size"]),
             ("cold = 'pre-step-cmd'", ["line 6: cache_probes.cold", "there is no pre_step_cmd"]),
-            ("cold = 'unbuffered'\ncount = 5", ["line 7: cache_probes.count", "5 is outside of 60..10000"]),
+            ("cold = 'unbuffered'\ncount = 5", ["line 7: cache_probes.count", "5 is outside 60..10000"]),
             ("cold = 'unbuffered'\nbypass = ['x=smb://h/s']", ["cache_probes.bypass", "no target 'x'"]),
             ("cold = 'unbuffered'\nbypass = ['smb']", ["cache_probes.bypass", "NAME=URL"]),
             ("cold = 'unbuffered'\ncounts = 5", ["cache_probes.counts", "did you mean 'count'"]),

@@ -405,7 +405,7 @@ mod tests {
             ("tests = ['stat']\ndepths = [8]\nentries = [4]", "depth 8 is more than the 4 entries"),
             ("tests = ['stat']\nsync = ['write-through']", "sweep.sync"),
             ("tests = ['read']\nentries = [10]", "add 'metadata'"),
-            ("tests = ['stat']\nname_lengths = [300]", "300 is outside of 8..255"),
+            ("tests = ['stat']\nname_lengths = [300]", "300 is outside 8..255"),
             ("tests = ['stat']\nentries = [0]", "sweep.entries"),
             ("tests = ['stat']\nlayouts = ['tree']\ntree_depth = 9\ntree_fan_out = 9", "sweep.tree_depth"),
             ("tests = ['stat', 'stat']", "stat is listed twice"),

@@ -167,7 +167,7 @@ impl Resolver<'_> {
             && !(Precision::RANGE.0..=Precision::RANGE.1).contains(&precision)
         {
             let (least, most) = Precision::RANGE;
-            self.blame("precision", &format!("{precision} is outside of {least}..{most}"), "");
+            self.blame("precision", &format!("{precision} is outside {least}..{most}"), "");
         }
         if let Some(budget) = budget {
             self.duration_within(
@@ -342,13 +342,13 @@ impl Resolver<'_> {
             let number = show(number);
             let least = show(least);
             let most = show(most);
-            self.blame(field, &format!("{number} is outside of {least}..{most}"), "");
+            self.blame(field, &format!("{number} is outside {least}..{most}"), "");
         }
     }
 
     fn duration_within(&mut self, field: &str, value: Duration, least: Duration, most: Duration) {
         if !(least..=most).contains(&value) {
-            self.blame(field, &format!("{value:?} is outside of {least:?}..{most:?}"), "");
+            self.blame(field, &format!("{value:?} is outside {least:?}..{most:?}"), "");
         }
     }
 

@@ -12,7 +12,7 @@ use crate::values::{Access, Direction, Pattern, Policies, ServerCacheState, Star
 pub enum FileParts {
     /// Each job has a range of its own.
     Contiguous,
-    /// The records of the jobs lie in turns, so that each job works on every n-th record.
+    /// The records of the jobs are interleaved: each job works on every n-th record.
     Interleaved,
 }
 
@@ -144,7 +144,7 @@ impl RecordWork {
         passes * self.file_size.div_ceil(buffer) + rest / buffer
     }
 
-    /// True if the records of the jobs lie in turns in a shared file.
+    /// True if the records of the jobs are interleaved in a shared file.
     pub fn is_interleaved(&self) -> bool {
         self.parts == FileParts::Interleaved
     }

@@ -384,7 +384,7 @@ mod tests {
         for (load, said) in [
             ("rates = [100]", "line 4: load.rates: the load is closed"),
             ("arrivals = 'poisson'", "load.rates: poisson arrivals need a rate"),
-            ("arrivals = 'constant'\nrates = [0]", "load.rates: 0 is outside of 1..1000000"),
+            ("arrivals = 'constant'\nrates = [0]", "load.rates: 0 is outside 1..1000000"),
             (
                 "arrivals = 'constant'\nrates = [5]\nthink = '1s'",
                 "line 6: load.think: with constant arrivals",
@@ -392,7 +392,7 @@ mod tests {
             ("arrivals = 'bursts'", "known are closed, constant, poisson and visits"),
             ("think = 'gamma 1s'", "known are constant, exp"),
             ("rate = 5", "did you mean 'rates'?"),
-            ("measure = '30s'\nmax_extensions = 4", "line 5: load.max_extensions: 4 is outside of 0..3"),
+            ("measure = '30s'\nmax_extensions = 4", "line 5: load.max_extensions: 4 is outside 0..3"),
             (
                 "measure = '10s'\nmax_extensions = 1",
                 "load.max_extensions: the longest window is 20s, and 30s are needed",

@@ -116,7 +116,7 @@ impl Checker<'_> {
             ("depth", class.depth.unwrap_or(0), 0, 16),
         ] {
             if !(least..=most).contains(&number) {
-                self.blame(&at(field), format!("{number} is outside of {least}..{most}"), "");
+                self.blame(&at(field), format!("{number} is outside {least}..{most}"), "");
             }
         }
         match &class.size {
@@ -124,7 +124,7 @@ impl Checker<'_> {
                 self.blame(&at("size"), "no size", "such as size = \"64KiB\" or \"lognormal(16KiB,256KiB)\"");
             }
             Some(size) if (size.least() == 0 && !size.is_empty()) || size.most() > MAX_FILE => {
-                let problem = format!("{size} goes outside of 1B..{}", ByteSize(MAX_FILE));
+                let problem = format!("{size} goes outside 1B..{}", ByteSize(MAX_FILE));
                 self.blame(
                     &at("size"),
                     problem,
@@ -156,7 +156,7 @@ impl Checker<'_> {
             if weight == 0 {
                 self.blame(
                     &at("weight"),
-                    "0 is outside of 1..",
+                    "0 is outside 1..",
                     "leave a transaction out that is never performed",
                 );
             }
@@ -288,8 +288,7 @@ impl Checker<'_> {
                     continue;
                 };
                 if size.least() == 0 || size.most() > MAX_RECORD {
-                    let problem =
-                        format!("'{operation}': {size} goes outside of 1B..{}", ByteSize(MAX_RECORD));
+                    let problem = format!("'{operation}': {size} goes outside 1B..{}", ByteSize(MAX_RECORD));
                     self.blame(&field, problem, cut(size));
                 }
             }

@@ -11,7 +11,7 @@ use crate::tables::{
     Table, bands_table, cost_table, load_tables, main_table, rank_tables, study_table, times_table,
 };
 
-/// Renders the analysis as Markdown: unlike conditions, the verdict, the answer, the statuses, findings, tables, and how to repeat the run.
+/// Renders the analysis as Markdown: differing conditions, the verdict, the answer, the statuses, findings, tables, and how to repeat the run.
 pub fn markdown(analysis: &Analysis) -> String {
     let title = if analysis.title.is_empty() { "sharebench report" } else { &analysis.title };
     let mut out = format!("# {}\n", safe(title));

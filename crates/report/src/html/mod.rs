@@ -39,7 +39,7 @@ const POLICY: &str =
 /// Renders the analysis as one HTML page.
 ///
 /// The page is one file that needs no network, follows the light or dark theme, and prints. Its parts come in the order
-/// in which a reader needs them: unlike conditions in the header; the verdict with its bars, its trust and its map; then
+/// in which a reader needs them: differing conditions in the header; the verdict with its bars, its trust and its map; then
 /// every check, users, differences, queue depth, causes, tails, cost, what was not resolved, and how to repeat the run.
 /// Tests and tables are closed until a reader opens them. The script draws the charts from JSON within the page; every
 /// number is in a table as well, so that the page is complete without script. Text from users and servers is escaped.

@@ -27,7 +27,7 @@ pub use summary::{Screen, summary};
 
 /// Renders the analysis as text for a terminal, a pipe or a file.
 ///
-/// Warnings of unlike conditions follow the title, then the verdict; the answer and the statuses come next, then findings
+/// Warnings about differing conditions follow the title, then the verdict; the answer and the statuses come next, then findings
 /// and what was not resolved, then the tables with the numbers.
 /// [`Style`] decides the width, which splits tables into blocks and wraps sentences; piped text is plain ASCII without
 /// a limit. Control characters in names and messages are replaced, so that a server cannot send escape sequences.

@@ -1,4 +1,4 @@
-//! One screen after a run: unlike conditions, the verdict, a bar per system, the reason not to trust it more, and a line
+//! One screen after a run: differing conditions, the verdict, a bar per system, the reason not to trust it more, and a line
 //! per test.
 
 use std::fmt::Write;

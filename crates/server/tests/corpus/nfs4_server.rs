@@ -82,7 +82,7 @@ impl Client {
         client
     }
 
-    /// Performs an operation outside of a session and returns its result.
+    /// Performs an operation outside a session and returns its result.
     fn outside<'a>(&mut self, operation: Operation, arguments: &impl Item<'a>) -> Vec<u8> {
         let mut out = Writer::default();
         let at = begin(&mut out, 2, 1);

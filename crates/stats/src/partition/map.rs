@@ -117,7 +117,7 @@ pub struct PartitionedMap {
     pub parts: Vec<Part>,
     /// What the map shows.
     pub headline: Headline,
-    /// The largest difference that a cell outside of the parts may still have in either direction, as a log ratio.
+    /// The largest difference that a cell outside the parts may still have in either direction, as a log ratio.
     pub largest_hidden: f64,
     /// The same for the direction opposite to that of the only direction that occurs.
     pub largest_opposite: f64,

@@ -4,7 +4,7 @@ use super::shape::{Centred, Shape};
 
 /// Edges of the coarse scan; the best are refined sample by sample.
 const EDGES: usize = 160;
-/// Fewest samples within the segment and outside of it, and their least share.
+/// Fewest samples within the segment and outside it, and their least share.
 const SIDE: (usize, f64) = (6, 0.04);
 
 /// The best segment that begins with the first sample or ends with the last, and the best of all; each with the price of

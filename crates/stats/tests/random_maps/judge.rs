@@ -91,7 +91,7 @@ fn cells_hold(map: &PartitionedMap, truth: &[TrueGrid]) -> bool {
     })
 }
 
-/// A cell outside of the parts that state each cell exceeds `largest_hidden`, or some cell `largest_opposite`; a row or
+/// A cell outside the parts that state each cell exceeds `largest_hidden`, or some cell `largest_opposite`; a row or
 /// a column is judged by its mean.
 fn hides_more(map: &PartitionedMap, truth: &[TrueGrid]) -> bool {
     let named = |test: usize, cell: usize| {

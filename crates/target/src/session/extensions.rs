@@ -110,7 +110,7 @@ pub trait Readings {
     }
 }
 
-/// Requests about the server itself, outside of measured steps. The default implementations are those of a protocol without
+/// Requests about the server itself, outside measured steps. The default implementations are those of a protocol without
 /// such a request.
 pub trait Probe {
     /// Sends the request of the protocol that has no effect and touches no file, and waits for its reply: SMB

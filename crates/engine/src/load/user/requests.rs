@@ -322,7 +322,7 @@ impl VirtualUser<'_> {
         result
     }
 
-    /// Counts an operation in the window in which it ends, or as one outside of windows.
+    /// Counts an operation in the window in which it ends, or as one outside windows.
     pub(crate) fn count(&mut self, kind: OperationKind, started: u64, error: Option<&OpError>, bytes: u64) {
         let Self { session, thread, wire, .. } = self;
         let counted = session.as_deref().map_or(*wire, Session::wire);

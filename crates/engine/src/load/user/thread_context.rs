@@ -54,7 +54,7 @@ pub(crate) struct ThreadContext<'a> {
     pub file_store: &'a UserFileStore,
     pub spec: SessionSpec,
     pub seed: u64,
-    /// The counts of the current window, with what was outside of it since the one before.
+    /// The counts of the current window, with what was outside it since the one before.
     pub tally: RefCell<Tally>,
     /// The current window; [`Window::NONE`] between two.
     pub window: Cell<Window>,
@@ -185,7 +185,7 @@ impl ThreadContext<'_> {
         }
     }
 
-    /// Counts an operation that ended `now`, outside of the measured part of a window.
+    /// Counts an operation that ended `now`, outside the measured part of a window.
     pub(crate) fn count_outside(
         &self,
         now: u64,

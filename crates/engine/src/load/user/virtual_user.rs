@@ -77,7 +77,7 @@ pub(crate) struct VirtualUser<'a> {
     pub(crate) activity: Rc<UserActivity>,
     /// Its place among the users who start with it, and their number: the order of a ramp.
     pub(crate) place: (u32, u32),
-    /// Transactions that the user completed, within windows and outside of them.
+    /// Transactions that the user completed, within windows and outside them.
     pub(crate) completed: u64,
     /// True if the user lost its session since it logged on.
     pub(crate) outage: bool,
@@ -331,7 +331,7 @@ impl<'a> VirtualUser<'a> {
         ended
     }
 
-    /// Books a transaction that succeeded: in the window, or as one outside of it.
+    /// Books a transaction that succeeded: in the window, or as one outside it.
     fn book(&mut self, transaction: usize, intended: u64, started: u64, ended: u64, window: Window) {
         self.completed += 1;
         let mut tally = self.thread.tally.borrow_mut();

@@ -23,7 +23,7 @@ struct Filled {
     transferred: u64,
 }
 
-/// Copies the segments of a `READ_PLUS` from `offset` into the buffer, up to the first gap. Segments outside of the range
+/// Copies the segments of a `READ_PLUS` from `offset` into the buffer, up to the first gap. Segments outside the range
 /// are cut or ignored.
 fn fill(reader: &mut Reader<'_>, offset: u64, buffer: &mut [u8]) -> Result<Filled, XdrError> {
     let head = SegmentsHead::get(reader)?;

@@ -1,4 +1,4 @@
-//! Operations of sessions, and the rules for calls within and outside of one (RFC 8881, 2.10 and 18.33 to 18.51).
+//! Operations of sessions, and the rules for calls within and outside one (RFC 8881, 2.10 and 18.33 to 18.51).
 
 use std::sync::Arc;
 

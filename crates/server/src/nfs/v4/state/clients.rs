@@ -150,7 +150,7 @@ impl StateTable {
         Ok(())
     }
 
-    /// Checks that a client may open or lock now: by a reclaim within the grace period, otherwise outside of it.
+    /// Checks that a client may open or lock now: by a reclaim within the grace period, otherwise outside it.
     pub(in crate::nfs::v4) fn check_grace(&self, client: u64, reclaim: bool) -> StateResult<()> {
         let mut tables = self.lock();
         let now_ms = self.now_ms();

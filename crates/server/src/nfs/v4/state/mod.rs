@@ -1,7 +1,7 @@
 //! The state of NFSv4: clients, sessions, opens, locks and delegations.
 //!
 //! One lock protects the tables. It is held for look-ups only and never while the volume is called. What every call
-//! needs (the session, its slot, the lease) is outside of it.
+//! needs (the session, its slot, the lease) is outside it.
 
 pub(super) mod clients;
 pub(super) mod clients_v40;

@@ -1,4 +1,4 @@
-//! Sessions: exactly-once semantics, connections, limits, and calls outside of them.
+//! Sessions: exactly-once semantics, connections, limits, and calls outside them.
 
 use sharebench_nfs::v4::attribute_types::FileType;
 use sharebench_nfs::v4::attributes::SetAttributes;

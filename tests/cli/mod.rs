@@ -1,0 +1,33 @@
+//! The commands as a user runs them.
+
+pub mod browsing;
+pub mod cache_probes;
+pub mod cache_probes_on_disk;
+pub mod changing_maps;
+pub mod comparing;
+pub mod dashboard;
+pub mod demo;
+pub mod diagnosing;
+pub mod distance;
+pub mod doctor;
+pub mod embedded;
+pub mod every_test;
+pub mod exchange;
+pub mod facts;
+pub mod gate;
+pub mod gate_on_a_busy_machine;
+pub mod io500;
+pub mod learning;
+pub mod live;
+pub mod load;
+pub mod locks;
+pub mod metadata;
+pub mod nagle;
+pub mod pages;
+pub mod probing;
+pub mod reports;
+pub mod scale;
+pub mod second_run;
+pub mod server_side;
+pub mod site;
+pub mod sweep;
