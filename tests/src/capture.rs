@@ -1,6 +1,9 @@
 //! A packet capture on the loopback interface, analysed with tshark.
 
 use std::collections::BTreeMap;
+use std::io::{Read, Seek, SeekFrom};
+use std::net::UdpSocket;
+use std::path::Path;
 use std::time::Duration;
 use std::{fs, io};
 
@@ -10,13 +13,20 @@ use crate::need::Need;
 use crate::program::{PATIENCE, Program, poll, run};
 use crate::scratch::Scratch;
 
+/// A datagram that follows the last packets of a capture: its content, and where it is sent.
+const MARKER: &[u8] = b"sharebench: the last packet of this capture";
+const MARKED: &str = "127.0.0.1:9";
+
 /// A running capture of all packets to and from one TCP port of the loopback interface.
 #[derive(Debug)]
 pub struct Capture {
     program: Program,
     scratch: Scratch,
     port: u16,
+    interface: &'static str,
 }
+
+const LOOPBACK: &str = "lo";
 
 /// A finished capture.
 #[derive(Debug)]
@@ -87,21 +97,21 @@ impl Capture {
     }
 
     /// Starts capturing all frames on an Ethernet interface.
-    pub fn start_on(interface: &str) -> io::Result<Self> {
+    pub fn start_on(interface: &'static str) -> io::Result<Self> {
         Self::start_with(interface, 0, "")
     }
 
     fn start_filtered(port: u16, filter: &str) -> io::Result<Self> {
-        Self::start_with("lo", port, filter)
+        Self::start_with(LOOPBACK, port, &format!("({filter}) or udp dst port 9"))
     }
 
-    fn start_with(interface: &str, port: u16, filter: &str) -> io::Result<Self> {
+    fn start_with(interface: &'static str, port: u16, filter: &str) -> io::Result<Self> {
         let scratch = Scratch::new("capture")?;
         let file = scratch.file("packets.pcapng");
         let line = ["dumpcap", "-q", "-i", interface, "-f", filter, "-B", "256", "-s", "0", "-w", &file];
         let mut program = Program::start(&line, &[], &scratch.path().join("log"))?;
         program.wait_for_output("File: ", PATIENCE)?;
-        Ok(Self { program, scratch, port })
+        Ok(Self { program, scratch, port, interface })
     }
 
     /// Stops the capture while packets still come. Dropped packets are an error, because the counts would be wrong.
@@ -112,14 +122,22 @@ impl Capture {
 
     /// Stops the capture after the last packets. Dropped packets are an error, because the counts would be wrong.
     pub fn stop(self) -> io::Result<Captured> {
-        // The last packets may still be on their way from the ring to the file; it grows until it has them.
+        // The last packets may still be on their way from the ring to the file.
         let file = self.scratch.path().join("packets.pcapng");
         let length = || fs::metadata(&file).map_or(0, |data| data.len());
-        poll(PATIENCE, || {
+        if self.interface == LOOPBACK {
             let before = length();
-            std::thread::sleep(Duration::from_millis(1500));
-            length() == before
-        });
+            UdpSocket::bind("127.0.0.1:0")?.send_to(MARKER, MARKED)?;
+            if !poll(PATIENCE, || contains_after(&file, before, MARKER).unwrap_or(false)) {
+                return Err(io::Error::other("the last packet did not reach the capture"));
+            }
+        } else {
+            poll(PATIENCE, || {
+                let before = length();
+                std::thread::sleep(Duration::from_millis(1500));
+                length() == before
+            });
+        }
         self.program.signal(Signal::INT);
         self.finish()
     }
@@ -133,6 +151,15 @@ impl Capture {
         }
         Ok(Captured { scratch: self.scratch, port: self.port, apart: false, datagrams: "ncp" })
     }
+}
+
+/// True if the file contains the bytes after this offset.
+fn contains_after(file: &Path, offset: u64, bytes: &[u8]) -> io::Result<bool> {
+    let mut file = fs::File::open(file)?;
+    file.seek(SeekFrom::Start(offset))?;
+    let mut rest = Vec::new();
+    file.read_to_end(&mut rest)?;
+    Ok(rest.windows(bytes.len()).any(|window| window == bytes))
 }
 
 impl Captured {

@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use sharebench_plan::{DataKind, PRESETS, Preset};
 use sharebench_tests::program::{PATIENCE, free_port, poll};
-use sharebench_tests::{
-    Capture, Ended, Need, Program, Sharebench, Signal, Smbd, SmbdOptions, needs, widen_window,
-};
+use sharebench_tests::{Capture, Ended, Need, Program, Sharebench, Signal, needs, widen_window};
 
 use crate::cli::load::observers::{metrics, transactions};
 use crate::plans::left_in;
@@ -287,10 +285,11 @@ const ENOUGH: u64 = 800;
 
 #[test]
 fn fsct_homefolders_sends_the_published_mix_within_three_points() {
-    needs!(Smbd::NEEDS, Capture::NEEDS);
+    needs!(Capture::NEEDS);
     let sharebench = Sharebench::new().unwrap();
-    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
-    let url = smbd.url("", "");
+    // The client decides on the mix. Samba would start a process for each login.
+    let served = sharebench.serve("served").unwrap();
+    let url = served.smb_url("");
     let line = ["load", &url, "--preset", "fsct-homefolders", "--users", "4", "--scale", "300KB"];
     let port = free_port().unwrap();
     let own = port.to_string();
@@ -300,12 +299,12 @@ fn fsct_homefolders_sends_the_published_mix_within_three_points() {
     let mut running = sharebench.start(&line, "run.log").unwrap();
     // The last file of the last user: from here on all are at work.
     let at_work = || {
-        let made = fs::read_dir(smbd.share()).unwrap().filter_map(Result::ok);
+        let made = fs::read_dir(served.directory()).unwrap().filter_map(Result::ok);
         made.map(|entry| entry.path())
             .any(|path| (0..4).all(|user| path.join(format!("u{user}/media/f13")).is_file()))
     };
     assert!(poll(10 * PATIENCE, at_work), "{}", running.output());
-    let capture = Capture::start(smbd.port()).unwrap();
+    let capture = Capture::start(served.smb_port).unwrap();
     // The shares of fewer would be chance, however long they take.
     let before = transactions(&metrics(port));
     let enough = || transactions(&metrics(port)) >= before + ENOUGH;
