@@ -21,8 +21,11 @@ fn diagnose(sharebench: &Sharebench, url: &str, flags: &[&str]) -> Value {
     found
 }
 
+/// The first cause in the share and its path. A busy or throttled machine of the tests has causes too, which may come first.
 fn first_cause(found: &Value) -> &str {
-    found["findings"][0]["cause"].as_str().unwrap_or("none")
+    let mut causes =
+        found["findings"].as_array().unwrap().iter().filter_map(|finding| finding["cause"].as_str());
+    causes.find(|cause| !["client-busy", "client-throttled"].contains(cause)).unwrap_or("none")
 }
 
 /// The budgets have parts that add up, and the operations that were measured.

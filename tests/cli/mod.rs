@@ -25,6 +25,7 @@ pub mod metadata;
 pub mod nagle;
 pub mod pages;
 pub mod probing;
+pub mod readme;
 pub mod reports;
 pub mod scale;
 pub mod second_run;

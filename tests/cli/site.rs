@@ -14,7 +14,8 @@ fn every_document_is_a_page_of_the_site_once() {
     assert!(!summary.contains("[]"), "a document has no title:\n{summary}");
     let pages = summary.lines().map(|line| line.rsplit_once("](").unwrap().1.trim_end_matches(')'));
     // The page of a folder is no document.
-    let mut pages: Vec<&str> = pages.filter(|page| !page.ends_with("/README.md")).collect();
+    let mut pages: Vec<&str> =
+        pages.filter(|page| !page.ends_with("/README.md") || *page == "docs/README.md").collect();
     pages.sort_unstable();
     let listed = run(&["sh", "-c", LIST_DOCUMENTS], &[]).unwrap();
     let mut documents: Vec<&str> = listed.lines().collect();

@@ -64,6 +64,11 @@ impl Sharebench {
         Self::named(&BINARY, "program-under-test-mpi")
     }
 
+    /// A program that was built otherwise.
+    pub fn of(binary: &str) -> io::Result<Self> {
+        Ok(Self { binary: fs::canonicalize(binary)?.display().to_string(), home: Scratch::new("home")? })
+    }
+
     fn named(binary: &OnceLock<Result<String, String>>, program: &str) -> io::Result<Self> {
         let linked = binary.get_or_init(|| link(program).map_err(|error| format!("{program}: {error}")));
         let binary = linked.clone().map_err(io::Error::other)?;

@@ -104,6 +104,12 @@ impl Smbd {
         self.program.wait_for_port(self.port, PATIENCE)
     }
 
+    /// The same with other lines of the section `global`.
+    pub fn restart_with(&mut self, lines: &'static str) -> io::Result<()> {
+        self.options.lines = lines;
+        self.restart()
+    }
+
     /// Takes the share away from those who use it and from everybody else.
     pub fn remove_share(&self) -> io::Result<()> {
         let config = self.scratch.file("smb.conf");

@@ -111,6 +111,8 @@ fn commands(text: &str) -> Vec<Shown> {
     let mut open = String::new();
     let mut fenced = false;
     for line in text.lines() {
+        // A block that shows what a command prints has a prompt.
+        let line = line.strip_prefix("$ ").unwrap_or(line);
         fenced ^= line.trim_start().starts_with("```");
         let begins = (fenced || line.starts_with("    ")) && line.trim().starts_with("sharebench ");
         if begins || !open.is_empty() {

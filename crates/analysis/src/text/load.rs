@@ -50,6 +50,15 @@ pub(crate) fn load_sentences(stages: &Stages<'_>, section: &Section) -> Vec<Stri
     sentences
 }
 
+/// How many users one system supports: the largest load that keeps the objective or its pace, and the stress point.
+pub(crate) fn supported_users(stages: &Stages<'_>, section: &Section) -> Vec<String> {
+    let systems = stages.aligned.systems.iter().enumerate();
+    let largest = systems.flat_map(|(at, system)| {
+        kept(section, at, &system.name).into_iter().chain(load_unit::sustained(section, at, &system.name))
+    });
+    largest.chain(section.stress.iter().map(|stress| stress_point(stages, section, stress))).collect()
+}
+
 /// Units without a verdict, with the reason.
 pub(crate) fn refused_units(stages: &Stages<'_>, section: &Section) -> Vec<String> {
     let systems = stages.aligned.systems.iter().enumerate();

@@ -36,7 +36,7 @@ use crate::judge::best::{spoken_of, widest};
 use crate::text::claims::single_run_caveat;
 use crate::text::comparisons::{open_cells, overall_sentence, section_sentence, settings_sentence};
 use crate::text::depth::depth_sentences;
-use crate::text::load::{load_sentences, refused_forecasts, refused_units};
+use crate::text::load::{load_sentences, refused_forecasts, refused_units, supported_users};
 use crate::text::load_figures::load_figure_sentences;
 use crate::text::stages::Stages;
 use crate::text::verdict::{VerdictLine, verdict_line};
@@ -171,6 +171,9 @@ fn of_section(stages: &Stages<'_>, index: usize, draft: &mut Draft) {
     for (sentence, reported) in load_figure_sentences(stages, index) {
         draft.answer.extend(reported.then(|| sentence.clone()));
         draft.add(sentence);
+    }
+    if section.view == View::Load && stages.aligned.systems.len() == 1 {
+        draft.answer.extend(supported_users(stages, section).into_iter().map(say(Tone::Note)));
     }
     draft.found.extend(sentences.into_iter().map(say(Tone::Note)));
     draft.found.extend(client_cache::sentences(stages, index));
