@@ -107,6 +107,11 @@ impl Sharebench {
         )
     }
 
+    /// Everything that `show` prints of the last run, of which a run prints one screen.
+    pub fn shown(&self) -> io::Result<String> {
+        Ok(self.run(&["show", "last"])?.expect_success().stdout)
+    }
+
     fn end(&self, command: &mut Command) -> io::Result<Ended> {
         for (name, value) in self.environment() {
             // What a test says itself counts more.
