@@ -220,11 +220,12 @@ impl Sharebench {
         Ok(served)
     }
 
-    fn environment(&self) -> [(&'static str, &str); 2] {
+    fn environment(&self) -> [(&'static str, &str); 3] {
         [
             ("SHAREBENCH_PASSWORD", Smbd::PASSWORD),
             // No netrc or configuration of whoever runs the tests.
             ("HOME", self.home().to_str().unwrap_or("/nonexistent")),
+            ("XDG_CONFIG_HOME", ""),
         ]
     }
 }
