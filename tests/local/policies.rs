@@ -31,7 +31,7 @@ fn sweep(sharebench: &Sharebench, url: &str, policies: &[&str]) -> (Stored, Stri
         assert_ne!(step["verdict"], "invalid", "{}", step["checks"]);
         assert_eq!(step["verified_bytes"], step["bytes"]["read"], "{step}");
     }
-    (stored, ran.stdout)
+    (stored, sharebench.shown().unwrap())
 }
 
 fn text<'a>(step: &'a Value, axis: &str) -> &'a str {

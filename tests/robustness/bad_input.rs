@@ -116,7 +116,11 @@ fn mistakes_are_reported_without_a_server() {
         (&["sweep", "./here", "--db", "nowhere/a.db"], USAGE, &["directory nowhere does not exist"]),
         (&["import", "fio.txt"], USAGE, &["fio.txt", "--output-format=json+"]),
         (&["sweep", "./here", "--far", "20ms"], USAGE, &["--far", "./here", "smb://, nfs:// and ncp://"]),
-        (&["load", "nfs://nas/x", "--far", "20"], USAGE, &["--far", "'20' is no distance", "20ms,100Mbit"]),
+        (
+            &["load", "nfs://nas/x", "--far", "20"],
+            USAGE,
+            &["--far", "'20'", "is no distance", "20ms,100Mbit"],
+        ),
         (&["depth", "nfs://nas/x", "--far", "100Mbit"], USAGE, &["--far", "a rate follows its round trip"]),
         (&["sweep", "nfs://nas/x", "--far", "1ms,2ms,1ms"], USAGE, &["--far", "1ms is listed twice"]),
         (&["sweep", "nfs://nas/x?far=1ms", "--far", "2ms"], USAGE, &["nfs://nas/x?far=1ms", "far= already"]),
@@ -273,7 +277,7 @@ fn missing_space_is_reported_before_the_run() {
     let ganesha = Ganesha::start(&GaneshaOptions { disk, ..GaneshaOptions::default() }).unwrap();
     for (url, directory) in [(smbd.url("", ""), smbd.share()), (ganesha.url("", ""), ganesha.directory())] {
         let line = ["sweep", &url, "--file-sizes", "64MiB", "--record-sizes", "1MiB", "--repetitions", "1"];
-        expect(&sharebench.run(&line).unwrap(), TARGET, &["space", "128MiB"]);
+        expect(&sharebench.run(&line).unwrap(), TARGET, &["space", "needs 128 MiB", "MiB are free"]);
         assert_eq!(left_in(&directory), Vec::<String>::new());
     }
 }

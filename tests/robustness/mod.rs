@@ -7,4 +7,5 @@ pub mod kill9;
 pub mod lost_server;
 pub mod metadata_faults;
 pub mod metadata_interrupted;
+pub mod mistakes;
 pub mod scale_faults;

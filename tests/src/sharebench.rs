@@ -112,6 +112,11 @@ impl Sharebench {
         )
     }
 
+    /// Everything that `show` prints of the last run, of which a run prints one screen.
+    pub fn shown(&self) -> io::Result<String> {
+        Ok(self.run(&["show", "last"])?.expect_success().stdout)
+    }
+
     fn end(&self, command: &mut Command) -> io::Result<Ended> {
         for (name, value) in self.environment() {
             // What a test says itself counts more.
@@ -220,11 +225,12 @@ impl Sharebench {
         Ok(served)
     }
 
-    fn environment(&self) -> [(&'static str, &str); 2] {
+    fn environment(&self) -> [(&'static str, &str); 3] {
         [
             ("SHAREBENCH_PASSWORD", Smbd::PASSWORD),
             // No netrc or configuration of whoever runs the tests.
             ("HOME", self.home().to_str().unwrap_or("/nonexistent")),
+            ("XDG_CONFIG_HOME", ""),
         ]
     }
 }

@@ -5,6 +5,7 @@ use sharebench_model::{SCHEMES, url_options};
 
 use crate::commands::clean::{CLEAN_HELP, CleanArgs};
 use crate::commands::compare::{COMPARE_HELP, CompareArgs};
+use crate::commands::completions::{COMPLETIONS_HELP, CompletionsArgs};
 use crate::commands::demo::{DEMO_HELP, DemoArgs};
 use crate::commands::depth::{DEPTH_HELP, DepthArgs};
 use crate::commands::diagnose::{DIAGNOSE_HELP, DiagnoseArgs};
@@ -40,6 +41,7 @@ const TARGETS: &str = "Targets:
       ?<ncp>
 
 NAME=TARGET names a target: fast=smb://alice@nas/share; ./a=b is a path.
+@NAME is a target of ~/.config/sharebench/targets.toml; ./@a is a path.
 Every target over a protocol on TCP also has ?far=20ms,100Mbit: a simulated distance, as --far. --connections sets the
 connections of each session: channels= (SMB), nconnect= (NFS), connections= (NCP).
 Passwords come from SHAREBENCH_PASSWORD, --password-file, ~/.netrc or a prompt.
@@ -129,17 +131,11 @@ pub enum Command {
     #[command(after_help = DOCTOR_HELP)]
     Doctor(DoctorArgs),
     /// Print a completion script for a shell.
-    Completions(CompletionArgs),
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions(CompletionsArgs),
     /// Write the man pages to a directory.
     #[command(hide = true)]
     Man(ManArgs),
-}
-
-#[derive(Debug, Args)]
-pub struct CompletionArgs {
-    /// Shell of the script.
-    #[arg(value_enum)]
-    pub shell: clap_complete::Shell,
 }
 
 #[derive(Debug, Args)]

@@ -8,6 +8,8 @@ use sharebench_plan::Mistakes;
 use sharebench_results::StoreError;
 use sharebench_target::UrlError;
 
+use crate::next_step::with_next_step;
+
 /// The exit codes as `--help` shows them.
 pub const TABLE: &str = "Exit codes:
   0    done
@@ -112,6 +114,7 @@ impl From<StartError> for Failure {
         match error {
             StartError::Runtime(_) => Self::Internal(error.into()),
             StartError::Beyond { .. } => Self::usage(error),
+            StartError::Connect(error) => Self::Target(with_next_step(&error)),
             _ => Self::Target(error.to_string()),
         }
     }

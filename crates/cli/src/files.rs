@@ -7,6 +7,9 @@ use std::path::Path;
 /// Largest text that is read: plans, presets, passwords. A device without end must not fill the memory.
 const MAX_TEXT_BYTES: u64 = 16 << 20;
 
+/// Name of standard output in an option that takes a file to write.
+pub const STANDARD_OUTPUT: &str = "-";
+
 /// Reads a text file of at most 16 MiB.
 pub fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
     let mut text = String::new();
@@ -18,7 +21,8 @@ pub fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
 }
 
 /// Writes a file under a temporary name in the same directory and renames it, so that a full disk leaves the earlier
-/// file in place. Devices, pipes and links are written directly, because a rename would replace them.
+/// file in place. Devices, pipes and links are written directly, because a rename would replace them. The name
+/// [`STANDARD_OUTPUT`] is no file.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with(path, |out| out.write_all(bytes))
 }
@@ -28,6 +32,10 @@ pub fn write_with<E: From<io::Error>>(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
+    if path == Path::new(STANDARD_OUTPUT) {
+        fill(&mut StandardOutput)?;
+        return Ok(io::stdout().flush().or_else(unless_reader_is_gone)?);
+    }
     let before = path.symlink_metadata();
     let name = path.file_name().ok_or_else(|| io::Error::from(ErrorKind::IsADirectory))?;
     if before.as_ref().is_ok_and(|before| !before.is_file()) {
@@ -46,6 +54,24 @@ pub fn write_with<E: From<io::Error>>(
         let _ = fs::remove_file(&temporary);
     }
     written
+}
+
+/// Standard output, whose reader may be gone (`| head`).
+struct StandardOutput;
+
+impl Write for StandardOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        io::stdout().write_all(bytes).or_else(unless_reader_is_gone)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stdout().flush().or_else(unless_reader_is_gone)
+    }
+}
+
+fn unless_reader_is_gone(error: io::Error) -> io::Result<()> {
+    if error.kind() == ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
 }
 
 fn write_new<E: From<io::Error>>(

@@ -3,6 +3,7 @@
 //! The program is [`main`] with the message library of its build; the tests link a program with MPI to the same code.
 
 mod args;
+mod argument_errors;
 mod commands;
 #[cfg(test)]
 mod commands_in_documents;
@@ -16,6 +17,7 @@ mod gate_output;
 mod http;
 mod live;
 mod monitoring;
+mod next_step;
 mod output;
 mod run;
 #[cfg(test)]
@@ -49,12 +51,14 @@ pub fn main(mpi: Option<StartRank>) -> ExitCode {
 
 /// Prints what clap has to say: an error in the arguments, help or the version.
 fn explained(error: &clap::Error) -> ExitCode {
-    let mut text = error.render().to_string();
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let message = argument_errors::message(error, &words);
+    let mut text = message.unwrap_or_else(|| error.render().to_string());
     // An error quotes the argument, which may come from a script or a clipboard, and may contain a password.
-    for argument in std::env::args_os().filter_map(|argument| argument.into_string().ok()) {
-        let shown = sharebench_report::plain(&without_secrets(&argument));
-        if shown != argument {
-            text = text.replace(&argument, &shown);
+    for argument in &words {
+        let shown = sharebench_report::plain(&without_secrets(argument));
+        if shown != *argument {
+            text = text.replace(argument, &shown);
         }
     }
     if error.use_stderr() {
@@ -96,10 +100,7 @@ fn run(command: Command, mpi: Option<StartRank>) -> Result<ExitCode, Failure> {
         Command::Import(import) => commands::import::import(&import),
         Command::Export(export) => commands::export::export(&export),
         Command::Completions(completions) => {
-            let mut command = Arguments::command();
-            let mut script = Vec::new();
-            clap_complete::generate(completions.shell, &mut command, "sharebench", &mut script);
-            output::print_bytes(&script)
+            commands::completions::completions(&completions, &Arguments::command())
         }
         Command::Man(man) => {
             clap_mangen::generate_to(Arguments::command(), &man.directory)

@@ -99,9 +99,18 @@ pub fn print_object(object: &Value) {
 /// Prints a message with the name of the program to standard error. Further lines are indented, so that a name with a
 /// line feed in it cannot look like another message.
 pub fn message(text: impl Display) {
-    let text = plain_lines(&text.to_string());
+    let text = plain_lines(&without_error_numbers(&text.to_string()));
     let indented = text.replace('\n', "\n  ");
     let _ = writeln!(stderr(), "sharebench: {}", indented.trim_end());
+}
+
+/// A text without the numbers of the system's errors, such as ` (os error 21)`: the words before them say the same.
+fn without_error_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        text + part.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(')')
+    })
 }
 
 /// Prints a line to standard error.
@@ -133,4 +142,16 @@ pub fn has_colours() -> bool {
 /// Columns of the terminal.
 pub fn terminal_width() -> usize {
     terminal_size().map_or(DEFAULT_WIDTH, |(columns, _)| columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_error_numbers;
+
+    #[test]
+    fn messages_have_the_words_of_the_system_and_no_numbers() {
+        let text = "a: Is a directory (os error 21); b: Connection refused (os error 111)";
+        assert_eq!(without_error_numbers(text), "a: Is a directory; b: Connection refused");
+        assert_eq!(without_error_numbers("a (os errors)"), "a (os errors)");
+    }
 }

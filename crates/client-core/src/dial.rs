@@ -147,7 +147,12 @@ pub fn connect_error(address: SocketAddr, error: &io::Error, port: UrlPart, sile
         io::ErrorKind::TimedOut => (silent, ErrorClass::Timeout),
         _ => (port, ErrorClass::Disconnected),
     };
-    DialError::new(part, class, format!("{address}: {error}"))
+    // The number of the system's error says nothing that the words before it do not say.
+    let words = error.to_string();
+    let words = words.split_once(" (os error").map_or(words.as_str(), |(words, _)| words);
+    let meaning =
+        if error.kind() == io::ErrorKind::ConnectionRefused { "; no server listens there" } else { "" };
+    DialError::new(part, class, format!("{address}: {words}{meaning}"))
 }
 
 /// Rejects a session that has more slots, or larger ones, than a client supports.

@@ -200,12 +200,14 @@ pub fn show_nanos(nanos: f64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
-/// Writes a long duration, given in seconds: `12 s`, `3.5 min`, `2.1 h`.
+/// Writes a long duration, given in seconds: `12 s`, `3.5 min`, `2.1 h`, `12 days`, `519 years`.
 pub fn show_seconds(seconds: f64) -> String {
     match seconds {
         s if s < 90.0 => format!("{s:.0} s"),
         s if s < 5400.0 => format!("{:.1} min", s / 60.0),
-        s => format!("{:.1} h", s / 3600.0),
+        s if s < 172_800.0 => format!("{:.1} h", s / 3600.0),
+        s if s < 63_072_000.0 => format!("{:.0} days", s / 86_400.0),
+        s => format!("{:.0} years", s / 31_536_000.0),
     }
 }
 
@@ -356,6 +358,7 @@ mod tests {
     #[test]
     fn long_durations_are_shown_in_a_suitable_unit() {
         assert_eq!([12.0, 210.0, 7560.0].map(show_seconds), ["12 s", "3.5 min", "2.1 h"]);
+        assert_eq!([1e6, 4_547_604.0 * 3600.0].map(show_seconds), ["12 days", "519 years"]);
     }
 
     #[test]

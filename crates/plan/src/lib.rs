@@ -27,6 +27,7 @@ pub use resolved::{
     Bounds, CacheProbePlan, Cell, DirectoryKey, FileParts, Grid, MAX_WALL, MetadataWork, RecordWork,
     ResolvedPlan, SkippedCells, SlowestTarget, StepOrder, StepPlan, TransactionWork, Work,
 };
+pub use text::named_targets::NamedTarget;
 pub use values::{
     Access, Arrivals, Auto, Bypass, CacheProbes, Cold, Countable, Direction, DirectoryLayout, EntryState,
     MetadataGroup, MetadataPreset, MetadataTest, Mistake, Mistakes, Pace, Pattern, Policies, Precision,

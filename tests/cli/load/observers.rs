@@ -152,8 +152,9 @@ fn load_of_a_server_is_read_from_a_real_exporter() {
     let line =
         ["load", "local", "--preset", "single", "--users", "2", "--think", "exp:5ms", "--scale", "64KiB"];
     let line = [&line[..], &["--warm-up", "0s", "--measure", "10s", "--server-metrics", &url]].concat();
-    let ended = sharebench.run(&line).unwrap().expect_success();
-    assert!(ended.stdout.contains("server CPU"), "{}", ended.text());
+    let _ = sharebench.run(&line).unwrap().expect_success();
+    let shown = sharebench.shown().unwrap();
+    assert!(shown.contains("server CPU"), "{shown}");
     let server = &Stored::read(&sharebench, 1).steps[0]["load"]["server"];
     // This machine is the server: something ran on it, and no more than all of it.
     let cpu = server["cpu"].as_f64().unwrap();

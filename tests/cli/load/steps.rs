@@ -67,14 +67,15 @@ fn commands_of_the_documentation_of_loads_run_unchanged() {
         // A sentence on the stress point needs two steps in which users have completed transactions.
         let judges_stress = command.contains("--until-stress") || command.contains("--preset copy");
         let first_window = Duration::from_millis(if judges_stress { 1500 } else { 300 });
-        let ended = widen_window(first_window, run, |_| {
+        let _ = widen_window(first_window, run, |_| {
             !judges_stress || Stored::last(&sharebench).all_users_reported()
         });
+        let shown = sharebench.shown().unwrap();
         if judges_stress {
-            assert!(ended.stdout.contains("stress point"), "{command}:\n{}", ended.text());
+            assert!(shown.contains("stress point"), "{command}:\n{shown}");
         }
         if command.contains("--slo") {
-            assert!(ended.stdout.contains("p95<"), "{command}:\n{}", ended.text());
+            assert!(shown.contains("p95<"), "{command}:\n{shown}");
         }
     }
     assert_eq!(left_in(served.directory()), Vec::<String>::new());
@@ -120,8 +121,9 @@ fn workload_with_its_own_files_is_verified_on_every_embedded_server() {
         line.extend(["--scale", "600KB"].iter().filter(|_| preset != "dbench"));
         line.extend(["--warm-up", "100ms", "--verify", "full", "--block", "32KiB"]);
         line.extend(urls.iter().map(String::as_str));
-        let (ended, stored) = measured_by_all(&sharebench, &line, Duration::from_millis(1500));
-        assert!(ended.stdout.contains("By kind of operation"), "{}", ended.text());
+        let (_, stored) = measured_by_all(&sharebench, &line, Duration::from_millis(1500));
+        let shown = sharebench.shown().unwrap();
+        assert!(shown.contains("By kind of operation"), "{shown}");
         for step in stored.steps {
             let text = step.to_string();
             assert_eq!(step["errors"].as_object().unwrap().len(), 0, "{text}");
@@ -154,7 +156,8 @@ fn test_of_1997_runs_as_published_on_every_embedded_server() {
         "{}",
         ended.text()
     );
-    assert!(ended.stdout.contains("stress point") && ended.stdout.contains("ART"), "{}", ended.text());
+    let shown = sharebench.shown().unwrap();
+    assert!(shown.contains("stress point") && shown.contains("ART"), "{shown}");
     let mut split = 0;
     let mut whole = 0;
     for step in &stored.steps {
@@ -178,7 +181,7 @@ fn presets_after_a_source_run_at_one_percent_and_state_their_verdict_or_why_ther
         run += 1;
         let line = ["load", &url, "--preset", &preset, "--scale", "1%", "--users", "1"];
         let times = ["--warm-up", "100ms", "--measure", "900ms", "--seed", "26"];
-        let ended = sharebench.run(&[&line[..], &times].concat()).unwrap().expect_success();
+        let _ = sharebench.run(&[&line[..], &times].concat()).unwrap().expect_success();
         let step = &Stored::read(&sharebench, run).steps[0];
         assert_eq!(step["errors"], serde_json::json!({}), "{preset}: {step}");
         assert_eq!(step["verified_bytes"], step["bytes"]["read"], "{preset}: {step}");
@@ -187,8 +190,8 @@ fn presets_after_a_source_run_at_one_percent_and_state_their_verdict_or_why_ther
         let named = format!("1 {}", unit["name"].as_str().unwrap());
         let said =
             |line: &str| line.contains(&named) && (line.contains("sustained") || line.contains("no verdict"));
-        let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(said(&text), "{preset}: {}", ended.text());
+        let text = sharebench.shown().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said(&text), "{preset}: {text}");
     }
     let wrong = sharebench.run(&["load", &url, "--preset", "office", "--scale", "0%"]).unwrap();
     assert!(wrong.code == Some(2) && wrong.stderr.contains("--scale"), "{}", wrong.text());

@@ -13,7 +13,7 @@ use sharebench_target::is_working_directory;
 use crate::exit::{self, Failure};
 use crate::flags::login::LoginFlags;
 use crate::output::{line, print_out};
-use crate::run::targets;
+use crate::run::{named_targets, targets};
 
 /// Time between two lines of progress, as in a run whose output is a pipe.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
@@ -49,7 +49,7 @@ pub fn clean(args: &CleanArgs) -> Result<ExitCode, Failure> {
             "--directory {directory}: not the name of a directory of sharebench"
         )));
     }
-    let target = targets::open(&args.target, &args.login)?;
+    let target = targets::open(&named_targets::url(&args.target)?, &args.login)?;
     let shown = Cell::new(Instant::now());
     let on_removed = |entries: u64| {
         if shown.get().elapsed() >= PROGRESS_INTERVAL {

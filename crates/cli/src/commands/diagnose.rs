@@ -19,10 +19,11 @@ use crate::exit::Failure;
 use crate::flags::login::LoginFlags;
 use crate::flags::work_dir::WorkDirFlag;
 use crate::monitoring::server_metrics::{ExporterUrl, ServerMetrics};
+use crate::next_step::with_next_step;
 use crate::output::{print_object, print_out, style};
 use crate::run::environment::new_directory;
 use crate::run::interrupts::Interrupts;
-use crate::run::targets;
+use crate::run::{named_targets, targets};
 
 pub const DIAGNOSE_HELP: &str = "The command writes at most 60 MB into a directory of its own and removes it.
 It never changes a setting of the server: experiments open sessions with
@@ -87,8 +88,9 @@ pub fn run(args: &DiagnoseArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--timeout 0s: a log-in needs time"));
     }
     let login = &args.login;
-    let url = TargetUrl::parse(&args.target)?;
-    let target = targets::open(&args.target, login)?;
+    let typed = named_targets::url(&args.target)?;
+    let url = TargetUrl::parse(&typed)?;
+    let target = targets::open(&typed, login)?;
     let mut others: Vec<Variant> = Vec::new();
     for (experiment, url) in variants(&url).into_iter().chain(other_family(&url)) {
         match targets::open(&url.to_string(), login) {
@@ -99,7 +101,7 @@ pub fn run(args: &DiagnoseArgs) -> Result<ExitCode, Failure> {
         }
     }
     let against = args.against.as_ref().or(args.bypass.as_ref());
-    let against = against.map(|url| targets::open(url, login)).transpose()?;
+    let against = against.map(|url| targets::open(&named_targets::url(url)?, login)).transpose()?;
     if let Some(target) = &against {
         others.push((Experiment::Against, Arc::clone(target)));
     }
@@ -198,6 +200,7 @@ impl From<DiagnoseError> for Failure {
     fn from(error: DiagnoseError) -> Self {
         match error {
             DiagnoseError::Stopped => Self::Stopped,
+            DiagnoseError::Connect(error) => Self::Target(with_next_step(&error)),
             DiagnoseError::Runtime(_) => Self::Internal(anyhow::Error::msg(error.to_string())),
             _ => Self::Target(error.to_string()),
         }

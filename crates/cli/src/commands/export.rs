@@ -1,7 +1,7 @@
 //! `sharebench export`: one run in a format of other programs.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -100,6 +100,7 @@ fn written(
 ) -> Result<ExitCode, Failure> {
     let Some(path) = &args.output else { return print_with(fill) };
     match files::write_with(path, fill) {
+        Ok(()) if path == Path::new(files::STANDARD_OUTPUT) => Ok(ExitCode::SUCCESS),
         Ok(()) => print_out(&format!("export: {}\n", path.display())),
         Err(WriteError::Store(error)) => Err(error.into()),
         Err(WriteError::Output(error)) => {

@@ -8,7 +8,7 @@ use crate::exit::Failure;
 use crate::files;
 use crate::flags::plan_flags::PlanFlags;
 use crate::run::environment::new_seed;
-use crate::run::loadfile;
+use crate::run::{loadfile, named_targets};
 
 /// The values of a list that may contain ranges.
 pub fn flat<T: Copy>(list: Option<&[Values<T>]>) -> Option<Vec<T>> {
@@ -17,8 +17,9 @@ pub fn flat<T: Copy>(list: Option<&[Values<T>]>) -> Option<Vec<T>> {
 
 /// The keys that `sweep`, `depth` and `load` set in the same way.
 pub fn base(title: &str, targets: &[TypedTarget], flags: &PlanFlags) -> Result<Plan, Failure> {
-    reject_one_name_twice(targets)?;
-    let targets = flags.axes.apply(targets)?;
+    let targets = named_targets::resolved(targets)?;
+    reject_one_name_twice(&targets)?;
+    let targets = flags.axes.apply(&targets)?;
     Ok(Plan {
         title: Some(flags.title.clone().unwrap_or_else(|| title.to_owned())),
         seed: Some(flags.seed.unwrap_or_else(new_seed)),

@@ -97,6 +97,10 @@ pub fn run(args: &LearnArgs) -> Result<ExitCode, Failure> {
         print_object(&to_json(&report, &learned));
         return Ok(ExitCode::SUCCESS);
     }
+    // Standard output has the workload and nothing else.
+    if [&args.output, &args.loadfile].into_iter().flatten().any(|path| is_standard_output(path)) {
+        return Ok(ExitCode::SUCCESS);
+    }
     print_out(&text(&report, &learned, style()))
 }
 
@@ -120,11 +124,15 @@ fn run_mounts(args: &LearnArgs, snapshots: &[Snapshot]) -> Result<ExitCode, Fail
     print_out(&learn_mounts_text::text(&reports, snapshots.len()))
 }
 
+fn is_standard_output(path: &Path) -> bool {
+    path == Path::new(files::STANDARD_OUTPUT)
+}
+
 /// An output must be neither an input nor the other output.
 fn check_outputs(args: &LearnArgs) -> Result<(), Failure> {
     let outputs = [("--output", &args.output), ("--loadfile", &args.loadfile)];
     for (flag, path) in outputs.iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?))) {
-        let is_same = |other: &Path| other == path || same_file(other, path);
+        let is_same = |other: &Path| !is_standard_output(path) && (other == path || same_file(other, path));
         if args.captures.iter().any(|capture| is_same(capture)) {
             return Err(Failure::usage(format!("{flag} {}: it would replace a capture", path.display())));
         }
@@ -183,7 +191,7 @@ fn write_preset(path: &Path, learned: &Learned, quiet: QuietFlags) -> Result<(),
         )));
     };
     let verb = write("--output", path, text.as_bytes())?;
-    if !quiet.quiet {
+    if !quiet.quiet && !is_standard_output(path) {
         line(format_args!(
             "{}: {verb}; use it with: sharebench load TARGET --preset {0}",
             plain(&path.display().to_string())

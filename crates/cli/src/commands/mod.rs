@@ -4,6 +4,7 @@ mod cell_args;
 pub mod clean;
 pub mod compare;
 pub mod compare_series;
+pub mod completions;
 pub mod demo;
 pub mod depth;
 pub mod diagnose;

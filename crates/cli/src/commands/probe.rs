@@ -18,7 +18,7 @@ use crate::flags::login::LoginFlags;
 use crate::flags::work_dir::WorkDirFlag;
 use crate::output::{print_object, print_out};
 use crate::run::environment::new_directory;
-use crate::run::targets;
+use crate::run::{named_targets, targets};
 use crate::system::{local_offers, local_path, local_target};
 
 pub const PROBE_HELP: &str = "The share, export or volume may be left out. On a share that a run could use,
@@ -62,7 +62,7 @@ pub fn run(args: &ProbeArgs) -> Result<ExitCode, Failure> {
     if args.timeout.is_zero() {
         return Err(Failure::usage("--timeout 0s: a probe needs time"));
     }
-    let url = TargetUrl::parse(&args.target)?;
+    let url = TargetUrl::parse(&named_targets::url(&args.target)?)?;
     let clock = Clock::start();
     let start = Instant::now();
     let (mut report, target) = match url.scheme.as_str() {

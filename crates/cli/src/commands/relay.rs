@@ -27,7 +27,7 @@ pub struct RelayArgs {
     #[arg(value_parser = listen_address)]
     pub listen: SocketAddr,
     /// Host and port of the server: host:port.
-    #[arg(value_parser = target_address)]
+    #[arg(id = "server", value_name = "TARGET", value_parser = target_address)]
     pub target: String,
     /// Round-trip time to add.
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = delay)]

@@ -1,7 +1,7 @@
 //! `sharebench survey`: an inventory of a share as a workload file. The file contains no names.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::exit::Failure;
 use crate::files;
 use crate::flags::login::LoginFlags;
 use crate::output::{line, print_out};
-use crate::run::targets;
+use crate::run::{named_targets, targets};
 
 pub const SURVEY_HELP: &str = "Examples:
   sharebench survey /mnt/nas -o mine.toml
@@ -44,7 +44,7 @@ pub struct SurveyArgs {
 
 /// Surveys the target and writes a workload file.
 pub fn run(args: &SurveyArgs) -> Result<ExitCode, Failure> {
-    let target = targets::open(&args.target, &args.login)?;
+    let target = targets::open(&named_targets::url(&args.target)?, &args.login)?;
     let found = survey(target.as_ref(), args.max_files, args.timeout)?;
     report_gaps(&found);
     if found.files() == 0 {
@@ -52,7 +52,7 @@ pub fn run(args: &SurveyArgs) -> Result<ExitCode, Failure> {
     }
     let text = workload(&found, args.files.clamp(1, found.files()));
     match &args.output {
-        Some(path) => {
+        Some(path) if path != Path::new(files::STANDARD_OUTPUT) => {
             files::write(path, text.as_bytes())
                 .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
             line(format_args!(
@@ -63,7 +63,7 @@ pub fn run(args: &SurveyArgs) -> Result<ExitCode, Failure> {
             ));
             Ok(ExitCode::SUCCESS)
         }
-        None => print_out(&text),
+        _ => print_out(&text),
     }
 }
 

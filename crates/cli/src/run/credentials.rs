@@ -8,6 +8,7 @@ use sharebench_target::{Secret, TargetUrl, wipe};
 use crate::exit::Failure;
 use crate::files;
 use crate::output::message;
+use crate::run::named_targets;
 use crate::system::{Exposure, exposure};
 
 /// Environment variable of the password.
@@ -16,15 +17,31 @@ pub const VARIABLE: &str = "SHAREBENCH_PASSWORD";
 /// The password from `--password-file` or the environment.
 pub fn given(password_file: Option<&Path>) -> Result<Option<Secret>, Failure> {
     if let Some(path) = password_file {
-        warn_of_readers("--password-file", path);
-        let text = files::read_text(path)
-            .map_err(|error| Failure::usage(format!("--password-file {}: {error}", path.display())))?;
-        let secret = Secret::new(text.lines().next().unwrap_or_default());
-        let secret = secret.with_source(format!("--password-file {}", path.display()));
-        wipe(text.into_bytes());
-        return Ok(Some(secret));
+        return from_file("--password-file", path).map(Some);
     }
     Ok(std::env::var(VARIABLE).ok().map(|text| Secret::new(text).with_source(VARIABLE)))
+}
+
+/// The same for the account of a URL, which may have a password file in the file of named targets. That file counts before
+/// the environment, which says nothing about the account.
+pub fn given_for(url: &TargetUrl, password_file: Option<&Path>) -> Result<Option<Secret>, Failure> {
+    if password_file.is_none()
+        && let Some(path) = named_targets::password_file(url)?
+    {
+        return from_file("password_file", &path).map(Some);
+    }
+    given(password_file)
+}
+
+/// The first line of a file, which `option` names.
+fn from_file(option: &str, path: &Path) -> Result<Secret, Failure> {
+    warn_of_readers(option, path);
+    let text = files::read_text(path)
+        .map_err(|error| Failure::usage(format!("{option} {}: {error}", path.display())))?;
+    let secret = Secret::new(text.lines().next().unwrap_or_default());
+    let secret = secret.with_source(format!("{option} {}", path.display()));
+    wipe(text.into_bytes());
+    Ok(secret)
 }
 
 /// Warns of a file with passwords or keys that other users own or can read.
@@ -55,7 +72,7 @@ pub fn for_target(url: &TargetUrl, password_file: Option<&Path>) -> Result<Secre
 
 /// The password of a target's account; none if nothing provides one and there is no terminal for a prompt.
 pub fn if_known(url: &TargetUrl, password_file: Option<&Path>) -> Result<Option<Secret>, Failure> {
-    if let Some(secret) = given(password_file)? {
+    if let Some(secret) = given_for(url, password_file)? {
         return Ok(Some(secret));
     }
     let user = url.user.as_deref().unwrap_or_default();

@@ -8,6 +8,7 @@ pub mod hint;
 pub mod interrupts;
 pub mod loadfile;
 pub mod measure;
+pub mod named_targets;
 pub mod plan_file;
 pub mod ranks;
 pub mod replay_pace;

@@ -1,6 +1,7 @@
 //! Plans from files and from the results database, checked before anything runs.
 
 use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use sharebench_model::{StepResult, axis};
@@ -11,13 +12,25 @@ use crate::exit::Failure;
 use crate::files;
 use crate::flags::plan_file::RunArgs;
 use crate::run::environment::{self, DIRECTORY_FACT};
-use crate::run::loadfile;
+use crate::run::{loadfile, named_targets};
 
 /// Reads a plan file with the loadfile that it names.
 pub fn read(path: &Path) -> Result<Plan, Failure> {
-    let text =
-        files::read_text(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-    loadfile::read_into(Plan::parse(&text).map_err(|mistakes| in_file(path, mistakes))?, path)
+    let text = files::read_text(path).map_err(|error| in_file(path, unreadable(&error)))?;
+    let mut plan = Plan::parse(&text).map_err(|mistakes| in_file(path, mistakes))?;
+    named_targets::resolve_planned(&mut plan.targets)?;
+    loadfile::read_into(plan, path)
+}
+
+/// Why a plan file cannot be read, and what to name instead.
+fn unreadable(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory => {
+            format!("{error}\nhint: name a plan file, such as nightly.toml; docs/measure/gate.md has one")
+        }
+        ErrorKind::InvalidData => format!("{error}\nhint: a plan is a text file in TOML"),
+        _ => error.to_string(),
+    }
 }
 
 /// The plan of a file, with a seed. Its command needs the user's consent.

@@ -1,4 +1,4 @@
-//! The summary at the end of a run: the whole result in a pipe, one screen on a terminal, and the next command.
+//! The summary at the end of a run: one screen, on a terminal and in a pipe, and the next command.
 
 use std::fmt::Write;
 use std::io::{IsTerminal, stdout};
@@ -46,7 +46,7 @@ impl FinishedRun<'_> {
     /// Prints the summary as text.
     pub fn print(&self, analysis: &Analysis, quiet: bool) {
         let screen = terminal_size().filter(|_| stdout().is_terminal());
-        let rows = screen.map(|(_, rows)| rows);
+        let rows = screen.map_or(MAX_ROWS, |(_, rows)| rows);
         // The exit code is that of the run, even if nobody reads its result.
         let _ = print_out(&self.result(analysis, style(), rows));
         if !quiet {
@@ -54,25 +54,20 @@ impl FinishedRun<'_> {
         }
     }
 
-    /// The text for standard output: one screen on a terminal of `rows` rows, otherwise the whole result.
-    pub fn result(&self, analysis: &Analysis, style: Style, rows: Option<usize>) -> String {
-        let mut text = match rows {
-            _ if self.steps == 0 => String::new(),
-            Some(rows) => {
-                let report = usize::from(self.report.is_some());
-                let width = style.width.unwrap_or(usize::MAX).max(1);
-                let commands = self.commands(analysis);
-                let after: usize = commands.iter().map(|line| columns(line).div_ceil(width)).sum();
-                let rows = rows.min(MAX_ROWS).saturating_sub(report + after + PROMPT);
-                let cause =
-                    self.words.cause.zip(sharpness(analysis)).map(|(cause, sharpness)| cause(sharpness));
-                let screen =
-                    Screen { rows, measured: self.words.measured.as_deref(), cause: cause.as_deref() };
-                let summary = sharebench_report::summary(analysis, style, &screen);
-                summary + &sharebench_report::ranks(analysis, style)
-            }
-            None => sharebench_report::terminal(analysis, style),
-        };
+    /// The text for standard output: one screen of `rows` rows; `show` prints everything.
+    pub fn result(&self, analysis: &Analysis, style: Style, rows: usize) -> String {
+        let mut text = String::new();
+        if self.steps > 0 {
+            let report = usize::from(self.report.is_some());
+            let width = style.width.unwrap_or(usize::MAX).max(1);
+            let commands = self.commands(analysis);
+            let after: usize = commands.iter().map(|line| columns(line).div_ceil(width)).sum();
+            let rows = rows.min(MAX_ROWS).saturating_sub(report + after + PROMPT);
+            let cause = self.words.cause.zip(sharpness(analysis)).map(|(cause, sharpness)| cause(sharpness));
+            let screen = Screen { rows, measured: self.words.measured.as_deref(), cause: cause.as_deref() };
+            text = sharebench_report::summary(analysis, style, &screen);
+            text.push_str(&sharebench_report::ranks(analysis, style));
+        }
         if let Some(path) = self.report {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "report: {}", path.display());

@@ -113,8 +113,10 @@ fn open_smb(url: TargetUrl, login: &LoginFlags) -> Result<Arc<dyn Target>, Failu
         return Ok(Arc::new(checked.with_tickets(tickets)));
     }
     let secret = match url.user {
-        Some(_) if checked.requires_kerberos() => credentials::given(login.file())?.unwrap_or_default(),
-        Some(_) if checked.has_ticket() => credentials::given(login.file())?.unwrap_or_default(),
+        Some(_) if checked.requires_kerberos() => {
+            credentials::given_for(&url, login.file())?.unwrap_or_default()
+        }
+        Some(_) if checked.has_ticket() => credentials::given_for(&url, login.file())?.unwrap_or_default(),
         _ => secret_for(&url, login)?,
     };
     Ok(Arc::new(SmbTarget::from_url(url, secret)?))
@@ -148,7 +150,7 @@ pub fn smb_probe(url: TargetUrl, login: &LoginFlags) -> Result<(SmbProbe, Option
         return Ok((checked.with_tickets(tickets), target));
     }
     let password = match url.user {
-        Some(_) if checked.logs_in() => credentials::given(login.file())?,
+        Some(_) if checked.logs_in() => credentials::given_for(&url, login.file())?,
         Some(_) => credentials::if_known(&url, login.file())?,
         None => None,
     };
@@ -216,7 +218,7 @@ fn nfs_tickets(
         return Ok(selected);
     }
     let Some(user) = &url.user else { return Ok(None) };
-    let secret = credentials::given(login.file())?;
+    let secret = credentials::given_for(url, login.file())?;
     Ok(secret.map(|secret| SharedCredential::new(Identity::password(user, secret)).into()))
 }
 

@@ -154,7 +154,7 @@ fn screen(run: &StoredRun, analysis: &Analysis, report: Option<&Path>, width: us
     let steps = run.steps.len();
     let store = Path::new("sharebench.db");
     let finished = FinishedRun { id: run.id, complete: true, steps, store, report, words };
-    finished.result(analysis, style(width), Some(rows)) + &finished.commands(analysis).join("\n") + "\n"
+    finished.result(analysis, style(width), rows) + &finished.commands(analysis).join("\n") + "\n"
 }
 
 /// Compares the screen at the end of a run, and what `show` prints of it.

@@ -1,7 +1,7 @@
 //! Why a run could not start.
 
 use sharebench_model::OpError;
-use sharebench_model::units::ByteSize;
+use sharebench_model::units::show_size;
 use sharebench_target::ConnectError;
 
 /// The reason why a run could not start. Nothing was measured, and nothing is left on any target.
@@ -31,8 +31,8 @@ pub enum StartError {
     /// The target has too little free space.
     #[error(
         "{target}: not enough space: the plan needs {}, but only {} are free; use smaller files or fewer users",
-        ByteSize(*needed),
-        ByteSize(*available)
+        show_size(*needed),
+        show_size(*available)
     )]
     NoSpace {
         /// Name of the target.

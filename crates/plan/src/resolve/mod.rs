@@ -14,7 +14,9 @@ use sharebench_model::units::ByteSize;
 
 use crate::plan::{Depth, Plan, Verify};
 use crate::resolved::{Cell, RecordWork, ResolvedPlan};
-use crate::values::{Access, MAX_FILE, MAX_RECORD, Mistake, Mistakes, Policies, Precision, Repeat, Test};
+use crate::values::{
+    Access, MAX_FILE, MAX_RECORD, Mistake, Mistakes, Policies, Precision, Repeat, Test, duration_text,
+};
 
 const KIB: u64 = 1 << 10;
 
@@ -348,7 +350,8 @@ impl Resolver<'_> {
 
     fn duration_within(&mut self, field: &str, value: Duration, least: Duration, most: Duration) {
         if !(least..=most).contains(&value) {
-            self.blame(field, &format!("{value:?} is outside {least:?}..{most:?}"), "");
+            let [value, least, most] = [value, least, most].map(duration_text);
+            self.blame(field, &format!("{value} is outside {least}..{most}"), "");
         }
     }
 

@@ -33,9 +33,9 @@ impl Plan {
 
     /// Reads a plan from the TOML of `text`, to which its mistakes refer.
     pub(crate) fn from_table(text: &str, table: &DeTable<'_>) -> Result<Self, Mistakes> {
-        let mut reader = Reader { text, plan: Self::default(), mistakes: Mistakes::default() };
+        let mut reader = Reader::new(text);
         reader.top(table);
-        if reader.mistakes.0.is_empty() { Ok(reader.plan) } else { Err(reader.mistakes) }
+        reader.finish()
     }
 }
 
@@ -70,6 +70,18 @@ pub(crate) type Item<'a> = Spanned<DeValue<'a>>;
 
 /// Every field of a section.
 pub(crate) type FieldNames = &'static [&'static str];
+
+impl<'a> Reader<'a> {
+    /// A reader of the values of this text.
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, plan: Plan::default(), mistakes: Mistakes::default() }
+    }
+
+    /// The plan that was read, or all mistakes.
+    pub(super) fn finish(self) -> Result<Plan, Mistakes> {
+        if self.mistakes.0.is_empty() { Ok(self.plan) } else { Err(self.mistakes) }
+    }
+}
 
 impl Reader<'_> {
     fn top(&mut self, table: &DeTable<'_>) {
@@ -225,7 +237,7 @@ impl Reader<'_> {
         None
     }
 
-    fn target_url(&mut self, field: &str, value: &Item<'_>) -> Option<String> {
+    pub(super) fn target_url(&mut self, field: &str, value: &Item<'_>) -> Option<String> {
         let typed = self.string(field, value)?;
         target_url(&typed).map_err(|error| self.blame(field, value, &error, "")).ok()
     }

@@ -1,6 +1,5 @@
 //! Lists of sizes and counts as typed: `4KiB`, `4KiB..16MiB x2`, `1..5 +1`.
 
-use std::fmt::Display;
 use std::str::FromStr;
 
 /// Maximum number of values of one range: more values are a typing error in a unit.
@@ -21,7 +20,9 @@ const MAX_VALUES: usize = 4096;
 pub struct Values<T>(pub Vec<T>);
 
 /// A value that ranges can be made of.
-pub trait Countable: FromStr<Err: Display> + Copy {
+pub trait Countable: Copy {
+    /// From the text of one value; the error says what a value looks like.
+    fn parse_one(text: &str) -> Result<Self, String>;
     /// As a number.
     fn number(self) -> u64;
     /// From a number; none when it is too large.
@@ -29,6 +30,10 @@ pub trait Countable: FromStr<Err: Display> + Copy {
 }
 
 impl Countable for sharebench_model::units::ByteSize {
+    fn parse_one(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|error: sharebench_model::units::UnitError| error.to_string())
+    }
+
     fn number(self) -> u64 {
         self.0
     }
@@ -39,6 +44,11 @@ impl Countable for sharebench_model::units::ByteSize {
 }
 
 impl Countable for u32 {
+    fn parse_one(text: &str) -> Result<Self, String> {
+        text.parse()
+            .map_err(|_| format!("'{text}' is not a whole number such as 10, or a range such as 1..16"))
+    }
+
     fn number(self) -> u64 {
         u64::from(self)
     }
@@ -91,7 +101,7 @@ impl<T: Countable> FromStr for Values<T> {
 }
 
 fn one<T: Countable>(text: &str) -> Result<T, String> {
-    text.trim().parse().map_err(|error: T::Err| format!("'{}': {error}", text.trim()))
+    T::parse_one(text.trim())
 }
 
 fn step_of<T: Countable>(text: &str) -> Result<RangeStep<T>, String> {

@@ -35,8 +35,12 @@ fn record_tests_among(
 fn unknown(text: &str, further: impl IntoIterator<Item = &'static str>) -> String {
     let names = Test::ALL.map(Test::name).into_iter().chain(GROUPS.map(|group| group.0));
     let known: Vec<&str> = names.chain(further).collect();
-    let meant = nearest(text, &known).map_or(String::new(), |name| format!("did you mean '{name}'? "));
-    format!("'{text}' is no test; {meant}known are {}", known.join(", "))
+    // The list of all tests is too long for a message.
+    let hint = match nearest(text, &known) {
+        Some(name) => format!("did you mean '{name}'?"),
+        None => format!("groups are {}", GROUPS.map(|group| group.0).join(", ")),
+    };
+    format!("'{text}' is no test; {hint} (docs/measure/sweeps.md lists all)")
 }
 
 /// A test of a sweep: of the content of a file, or of names and attributes.

@@ -16,8 +16,8 @@ use crate::show::counts;
 use crate::tables::{load_tables, main_table, operation_sentence, rank_tables, study_table};
 use layout::pad;
 use parts::{
-    compared_systems, heading, sentences, sentences_within, statuses, unlike_conditions, verdicts,
-    write_table,
+    compared_systems, heading, ratio_note, sentences, sentences_within, statuses, unlike_conditions,
+    verdicts, write_table,
 };
 use style::{BOLD, DIM, GREEN, RED, YELLOW};
 
@@ -40,6 +40,7 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
     verdicts(&mut out, style, analysis, usize::MAX);
     compared_systems(&mut out, style, analysis);
     sentences(&mut out, style, "ANSWER", &analysis.answer);
+    ratio_note(&mut out, style);
     statuses(&mut out, style, &analysis.trust.iter().collect::<Vec<_>>());
     sentences(&mut out, style, "CONTRADICTIONS", &analysis.contradictions);
     let mut open = String::new();

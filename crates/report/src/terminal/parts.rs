@@ -123,6 +123,23 @@ pub(super) fn verdicts(out: &mut String, style: Style, analysis: &Analysis, max:
     }
 }
 
+/// Explains both units where a text has differences that are resolved, as percent or factor, and ratios that are not.
+const RATIO_NOTE: &str =
+    "ratio 1.04: the rate of the first is 1.04 times that of the second, 4 % faster; [a, b]: 95 % interval";
+
+/// Adds the explanation of ratios to a text that has both units; nothing to any other.
+pub(super) fn ratio_note(out: &mut String, style: Style) {
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let has_ratio =
+        words.split("ratio ").skip(1).any(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
+    if has_ratio && (words.contains(" faster") || words.contains(" as fast")) {
+        for line in wrap(RATIO_NOTE, style.limit(), 2) {
+            let _ = writeln!(out, "{}", style.paint(DIM, &line));
+        }
+        out.push('\n');
+    }
+}
+
 /// Names and URLs of the compared systems; nothing of one system alone.
 pub(super) fn compared_systems(out: &mut String, style: Style, analysis: &Analysis) {
     let systems = show::compared_systems(analysis);
@@ -222,4 +239,22 @@ pub(super) fn statuses(out: &mut String, style: Style, trust: &[&TrustLine]) {
         let _ = writeln!(out, "{light} {}  {}", pad(&safe(&line.subject), subjects, false), lines.join(&gap));
     }
     out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Style, ratio_note};
+
+    #[test]
+    fn a_text_with_percent_and_ratio_explains_both() {
+        let noted = |text: &str| {
+            let mut out = text.to_owned();
+            ratio_note(&mut out, Style::piped());
+            out.len() > text.len()
+        };
+        let open = "inconclusive: nfs against smb, ratio\n  1.040 [0.987, 1.096]\n";
+        assert!(noted(&format!("{open}nfs is 25 % faster than ncp [20, 31]\n")));
+        assert!(noted(&format!("{open}nfs is 2.40 times as fast as ncp [2.31, 2.48]\n")));
+        assert!(!noted(open) && !noted("nfs is 25 % faster than ncp; the ratio compares\n"));
+    }
 }

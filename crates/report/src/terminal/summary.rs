@@ -8,7 +8,7 @@ use sharebench_model::units::counted;
 
 use super::bars::write_bars;
 use super::layout::wrap;
-use super::parts::{labelled, sentences, table_width, unlike_conditions, verdicts, write_table};
+use super::parts::{labelled, ratio_note, sentences, table_width, unlike_conditions, verdicts, write_table};
 use super::style::{GREEN, RED, Style, YELLOW};
 use crate::escape::terminal as safe;
 use crate::first_screen::{TrustSummary, bars, restates_a_verdict, trust_summary};
@@ -77,7 +77,11 @@ pub fn summary(analysis: &Analysis, style: Style, screen: &Screen<'_>) -> String
         [&none, &claims[0], least, &trusts[2]],
         [&none, &claims[1], least, &trusts[2]],
     ];
-    let render = |parts: &[&String; 4]| measured.clone() + &parts.map(String::as_str).concat();
+    let render = |parts: &[&String; 4]| {
+        let mut text = measured.clone() + &parts.map(String::as_str).concat();
+        ratio_note(&mut text, style);
+        text
+    };
     let fits = |choice: &&[&String; 4]| render(choice).lines().count() <= rows;
     let mut out = render(choices.iter().find(fits).unwrap_or(&choices[5]));
     let mut table = table(analysis, style);

@@ -38,7 +38,7 @@ pub struct ReportArgs {
     #[cfg_attr(not(feature = "pages"), arg(required = true))]
     #[arg(value_name = "RUN")]
     pub runs: Vec<RunReference>,
-    /// Write to FILE; text, md, json and csv are printed without it.
+    /// Write to FILE, or to standard output with -; text, md, json and csv are printed without it.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Format of the report [default: by the file extension, or html].
@@ -81,11 +81,11 @@ pub fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
     if let Some(address) = args.serve {
         return pages::serve(address, &args.database.db);
     }
-    let format = args.format.unwrap_or_else(|| by_extension(args.output.as_deref()));
+    let format = args.format.map_or_else(|| by_extension(args.output.as_deref()), Ok)?;
     let binary = matches!(format, ReportFormat::Html | ReportFormat::Xlsx);
     if args.output.is_none() && binary && args.images.is_none() {
         return Err(Failure::usage(
-            "--output: html and xlsx need a file; or use --format text, md, json or csv",
+            "--output: html and xlsx need a file, such as -o nas.html; or use --format text, md, json or csv",
         ));
     }
     let runs = args.runs.iter().map(|run| load(run, &args.database.db)).collect::<Result<Vec<_>, _>>()?;
@@ -101,22 +101,33 @@ pub fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
         None => return print_bytes(&rendered(&analysis, format)?),
         Some(path) => {
             write(path, &analysis, format)?;
+            // Standard output has the report and nothing else.
+            if path == Path::new(files::STANDARD_OUTPUT) {
+                return Ok(ExitCode::SUCCESS);
+            }
             summary = format!("{summary}report: {}\n", path.display());
         }
     }
     print_out(&summary)
 }
 
-fn by_extension(path: Option<&Path>) -> ReportFormat {
-    let extension = path.and_then(Path::extension).and_then(|extension| extension.to_str());
-    match extension.unwrap_or_default().to_ascii_lowercase().as_str() {
-        "txt" => ReportFormat::Text,
-        "md" => ReportFormat::Md,
-        "json" => ReportFormat::Json,
-        "csv" => ReportFormat::Csv,
-        "xlsx" => ReportFormat::Xlsx,
-        _ => ReportFormat::Html,
-    }
+fn by_extension(path: Option<&Path>) -> Result<ReportFormat, Failure> {
+    let extension =
+        path.and_then(Path::extension).map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    Ok(match extension.as_deref() {
+        None | Some("html" | "htm") => ReportFormat::Html,
+        Some("txt") => ReportFormat::Text,
+        Some("md") => ReportFormat::Md,
+        Some("json") => ReportFormat::Json,
+        Some("csv") => ReportFormat::Csv,
+        Some("xlsx") => ReportFormat::Xlsx,
+        Some(_) => {
+            return Err(Failure::usage(format!(
+                "--output {}: no format has this extension; use .html, .txt, .md, .json, .csv or .xlsx, or add --format",
+                path.unwrap_or(Path::new("")).display()
+            )));
+        }
+    })
 }
 
 /// The content of a report in memory. A page for a file is written in pieces instead.

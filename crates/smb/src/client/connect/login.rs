@@ -221,8 +221,27 @@ fn reject_missing_key(options: &SmbOptions, negotiated: &Negotiated) -> Result<(
     } else {
         return Ok(());
     };
-    let detail = "a guest or anonymous session has no key to sign or encrypt with";
-    Err(DialError::new(UrlPart::Option(option), ErrorClass::Unsupported, detail))
+    Err(missing_key(option, options.user.as_deref(), "sign or encrypt"))
+}
+
+/// A session that must sign or encrypt has no key: without a user in the URL, and where the server admits the user as a guest.
+pub(crate) fn missing_key(option: &'static str, user: Option<&str>, purpose: &str) -> DialError {
+    match user {
+        None => {
+            let detail = format!(
+                "the URL names no user, and a guest or anonymous session has no key to {purpose} with; write \
+                 smb://USER@HOST/SHARE"
+            );
+            DialError::new(UrlPart::Credentials, ErrorClass::Unsupported, detail)
+        }
+        Some(user) => {
+            let detail = format!(
+                "the server admits {user} as a guest only, and a guest or anonymous session has no key to {purpose} \
+                 with; check the name of the user"
+            );
+            DialError::new(UrlPart::Option(option), ErrorClass::Unsupported, detail)
+        }
+    }
 }
 
 /// Verifies the last response. Its signature proves that the server knows the session key, and in dialect 3.1.1 that

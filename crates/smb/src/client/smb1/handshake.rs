@@ -12,6 +12,7 @@ use super::session::{Smb1Negotiated, Smb1Session};
 use crate::auth::NtlmLogin;
 use crate::client::channels::session_counts::SessionCounts;
 use crate::client::connect::dial::{blame, dial_first};
+use crate::client::connect::login::missing_key;
 use crate::client::connect::login_method::WORKSTATION;
 use crate::client::options::{Protection, Smb1Transport, SmbOptions};
 use crate::nt1::message::{NO_ANDX, NoWords, put_text};
@@ -166,8 +167,7 @@ async fn login(
     }
     if negotiated.signed {
         let Some(key) = key else {
-            let detail = "a guest or anonymous session has no key to sign with";
-            return Err(DialError::new(UrlPart::Option("sign"), ErrorClass::Unsupported, detail));
+            return Err(missing_key("sign", options.user.as_deref(), "sign"));
         };
         let signer = Signer::new(&key);
         // The response of the login proves that the server knows the key.
