@@ -86,7 +86,7 @@ pub fn run(args: &DiagnoseArgs) -> Result<ExitCode, Failure> {
     if args.timeout.is_zero() {
         return Err(Failure::usage("--timeout 0s: a log-in needs time"));
     }
-    let login = &args.login;
+    let login = &args.login.read()?;
     let url = TargetUrl::parse(&args.target)?;
     let target = targets::open(&args.target, login)?;
     let mut others: Vec<Variant> = Vec::new();
