@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use sharebench_tests::Program;
+use sharebench_tests::plan_line::plan_of_line;
 use sharebench_tests::program::{PATIENCE, free_ports};
 
 use crate::Failure;
@@ -42,7 +43,7 @@ struct Work {
     name: &'static str,
     /// The command and its flags, without target, times and results database.
     line: &'static str,
-    /// Flag of the measured time.
+    /// Option or field of a plan with the measured time.
     time: &'static str,
 }
 
@@ -50,22 +51,22 @@ const WORK: [Work; 5] = [
     Work {
         name: "4 KiB random read, depth 1",
         line: "depth --file-size 16MiB --record-sizes 4KiB --depths 1 --tests random-read --repetitions 1",
-        time: "--min-sample-time",
+        time: "plan:min_sample_time",
     },
     Work {
         name: "4 KiB random read, depth 8",
         line: "depth --file-size 16MiB --record-sizes 4KiB --depths 8 --tests random-read --repetitions 1",
-        time: "--min-sample-time",
+        time: "plan:min_sample_time",
     },
     Work {
         name: "1 MiB read, depth 8",
         line: "depth --file-size 64MiB --record-sizes 1MiB --depths 8 --tests read --repetitions 1",
-        time: "--min-sample-time",
+        time: "plan:min_sample_time",
     },
     Work {
         name: "1 MiB write, depth 8",
         line: "depth --file-size 64MiB --record-sizes 1MiB --depths 8 --tests write --repetitions 1",
-        time: "--min-sample-time",
+        time: "plan:min_sample_time",
     },
     // Users open, list and close: the operations that allocate.
     Work {
@@ -124,13 +125,21 @@ fn client(program: &Path, scratch: &Path, url: &str, work: &Work, time: Duration
     let database = scratch.join("runs.db");
     let _ = std::fs::remove_file(&database);
     let line = format!(
-        "exec {} \"$0\" {} {} {}ms --seed 1 --quiet --db '{}' '{url}'",
-        CLIENT.join(" "),
+        "{} {}={}ms --seed 1 --quiet --db {} {url}",
         work.line,
         work.time,
         time.as_millis(),
         database.display()
     );
+    let line = match plan_of_line(&line.split(' ').collect::<Vec<_>>()) {
+        Some((plan, rest)) => {
+            let file = scratch.join("plan.toml");
+            std::fs::write(&file, plan)?;
+            format!("run {} {}", file.display(), rest.join(" "))
+        }
+        None => line.replace(url, &format!("'{url}'")),
+    };
+    let line = format!("exec {} \"$0\" {line}", CLIENT.join(" "));
     run(Command::new("sh").args(["-c", &line]).arg(program))?;
     let export = ["export", "last", "--format", "json", "--db"];
     let text = run(Command::new(program).args(export).arg(&database))?;

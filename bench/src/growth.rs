@@ -285,7 +285,7 @@ impl Growth<'_> {
                 }
                 let server = Server::start(&self.program, &directory, protocol)?;
                 usages.push(self.usage(&[
-                    "survey",
+                    "learn",
                     &server.url,
                     "-o",
                     &self.path("survey.toml").display().to_string(),

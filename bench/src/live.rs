@@ -31,9 +31,12 @@ pub fn measure(table: &mut Table, scratch: &Path, time: Duration) -> Result<(), 
         )
     };
     let sweep = format!(
-        "sweep null:// --verify off --file-sizes 1MiB --record-sizes 4KiB,64KiB --tests random-read \
-         --repetitions {REPETITIONS} --min-sample-time {sample}ms"
+        "verify = 'off'\nrepetitions = {REPETITIONS}\nmin_sample_time = '{sample}ms'\n[[target]]\nurl = 'null://'\n\
+         [sweep]\nfile_sizes = '1MiB'\nrecord_sizes = ['4KiB', '64KiB']\ntests = 'random-read'\n"
     );
+    let plan = scratch.join("live.toml");
+    std::fs::write(&plan, sweep)?;
+    let sweep = format!("run {}", plan.display());
     println!("\n### The live view on a terminal and in an open page, compared with --quiet\n");
     println!(
         "| {:<46} | {:>5} | {:>10} | {:>10} | {:<24} | {:<22} | {:<12} |\n|---|---:|---:|---:|---|---|---|",

@@ -146,7 +146,7 @@ fn by_connections(table: &mut Table, time: Duration) -> Result<(), Failure> {
     let (_server, base) = served()?;
     Table::head("Four connections per session and one, over NFSv4.1 to our server");
     // A relay limits each connection to 50 MB/s; without one, further connections may cost at most 3 %.
-    for (far, bar) in [("&far=0,400Mbit", 3.8), ("", 0.97)] {
+    for (far, bar) in [("&far=0/400Mbit", 3.8), ("", 0.97)] {
         let one = format!("{base}?vers=4.1&nconnect=1{far}");
         let four = format!("{base}?vers=4.1&nconnect=4{far}");
         let shape = Shape::sequential(1 << 20, 16, false, 4 * time);

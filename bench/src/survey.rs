@@ -1,4 +1,4 @@
-//! `survey` compared with programs that list a whole share: `nfs-ls -R` on nfs-ganesha, `smbclient` on smbd.
+//! The survey of `learn` compared with programs that list a whole share: `nfs-ls -R` on nfs-ganesha, `smbclient` on smbd.
 
 use std::fs;
 use std::path::Path;
@@ -37,7 +37,7 @@ impl Opponent {
 
 /// Prints the table.
 pub fn measure(table: &mut Table, scratch: &Path) -> Result<(), Failure> {
-    println!("\n### `survey` of {} files in {DIRECTORIES} directories\n", DIRECTORIES * FILES);
+    println!("\n### `learn` of a share of {} files in {DIRECTORIES} directories\n", DIRECTORIES * FILES);
     println!(
         "| {:<20} | {:<12} | {:>6} | {:>6} | {:<17} | {:<12} | {:>9} | {:>9} | {:<17} |",
         "us",
@@ -55,7 +55,7 @@ pub fn measure(table: &mut Table, scratch: &Path) -> Result<(), Failure> {
     let preset = scratch.join("survey.toml");
     let survey = |url: &str| {
         let mut command = Command::new(&program);
-        command.args(["survey", url, "-o"]).arg(&preset).env("SHAREBENCH_PASSWORD", Smbd::PASSWORD);
+        command.args(["learn", url, "-o"]).arg(&preset).env("SHAREBENCH_PASSWORD", Smbd::PASSWORD);
         command
     };
     if NFS_LS.is_installed() {

@@ -158,7 +158,7 @@ async function main() {
   const smb = await server.match(/(smb:\/\/\S+)/);
   const nfs = await server.match(/(nfs:\/\/\S+)/);
   const targets = `'${smb}' '${nfs}'`;
-  const sweep = `${program} sweep ${targets} --file-sizes 256KiB,1MiB --record-sizes 4KiB,64KiB --tests read,random-read --repetitions 10 --min-sample-time 20ms`;
+  const sweep = `${program} sweep ${targets} --file-sizes 256KiB,1MiB --record-sizes 4KiB,64KiB --tests read,random-read --repetitions 10`;
   const load = (measure) => `${program} load ${targets} --users 4,8,16 --think 50ms --warm-up 1s --measure ${measure} --scale 8MB`;
   for (const size of SIZES) {
     await terminalPicture('demo', size, await inTerminal(size, `${program} demo`, atEnd));

@@ -18,8 +18,7 @@ fn measured(sharebench: &Sharebench, runs: usize) {
         "read",
         "--repetitions",
         "6",
-        "--min-sample-time",
-        "1ms",
+        "plan:min_sample_time=1ms",
         "--quiet",
         "--title",
         "nas <b>",
@@ -49,7 +48,7 @@ fn extension_of_the_file_name_selects_the_format() {
     // The parts of a workbook are compressed, their names are not: one for each of the sheets `findings` and `read`.
     let text = String::from_utf8_lossy(&book);
     assert!(text.contains("xl/worksheets/sheet2.xml") && !text.contains("xl/worksheets/sheet3.xml"));
-    let printed = sharebench.run(&["report", "1", "--format", "csv"]).unwrap().expect_success();
+    let printed = sharebench.run(&["show", "1", "--format", "csv"]).unwrap().expect_success();
     assert_eq!(printed.stdout.lines().count(), 5);
     let refused = sharebench.run(&["report", "1"]).unwrap();
     assert!(refused.code == Some(2) && refused.stderr.contains("--output"), "{}", refused.text());

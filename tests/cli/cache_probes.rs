@@ -26,8 +26,8 @@ fn served(cache: u64) -> EmbeddedServers {
 /// Sweeps, and gives the bands of every cell with its file size.
 fn bands(sharebench: &Sharebench, words: &[&str]) -> Vec<(u64, Value)> {
     let usual =
-        ["sweep", "--quiet", "--repetitions", "1", "--min-sample-time", "20ms", "--record-sizes", "64KiB"];
-    let probes = ["--tests", "read", "--probe-count", "60"];
+        ["sweep", "--quiet", "--repetitions", "1", "plan:min_sample_time=20ms", "--record-sizes", "64KiB"];
+    let probes = ["--tests", "read", "plan:cache_probes.count=60"];
     let _ = sharebench.run(&[&usual[..], &probes, words].concat()).unwrap().expect_success();
     let shown = sharebench.run(&["show", "last", "--format", "json"]).unwrap().expect_success().stdout;
     let analysis: Value = serde_json::from_str(&shown).unwrap();
@@ -47,7 +47,7 @@ fn reads_are_attributed_to_server_cache_and_storage() {
     let url = format!("nfs://127.0.0.1:{port}/share?mountport={port}");
     let found = bands(
         &sharebench,
-        &[&url, "--file-sizes", "2MiB,32MiB", "--cache-probes", "24MiB", "--probe-distance", "1MiB"],
+        &[&url, "--file-sizes", "2MiB,32MiB", "--cache-probes", "24MiB", "plan:cache_probes.distance=1MiB"],
     );
     for (size, bands) in &found {
         // Two of eight MiB stay; of a file four times the cache, read from end to end, nothing is left.
@@ -100,7 +100,7 @@ fn target_without_cache_probes_reports_the_reason() {
     };
     refused(&["--cache-probes", "warm"], "--cache-probes");
     refused(&["--cache-probes", "pre-step-cmd"], "--cache-probes");
-    refused(&["--cache-probes", "1GiB", "--probe-count", "3"], "--probe-count");
+    refused(&["--cache-probes", "1GiB", "plan:cache_probes.count=3"], "cache_probes.count");
     refused(&["--cache-probes", "1GiB", "--bypass", "nas=smb://h/s"], "no target 'nas'");
-    refused(&["--probe-distance", "1MiB"], "--cache-probes");
+    refused(&["plan:cache_probes.distance=1MiB"], "cache_probes.cold");
 }

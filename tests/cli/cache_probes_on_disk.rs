@@ -140,10 +140,13 @@ impl Ground {
         let directory = self.server.directory();
         let warm = WARM.replace('N', &kept.to_string()).replace("DIR", directory.to_str().unwrap());
         let url = self.server.url();
-        let counter = self.disk.as_ref().map(|disk| disk.counter().display().to_string());
-        let counted = counter.iter().flat_map(|path| ["--server-disk-stat", path]).collect::<Vec<_>>();
+        let counter = self
+            .disk
+            .as_ref()
+            .map(|disk| format!("plan:cache_probes.server_disk_stat={}", disk.counter().display()));
+        let counted: Vec<&str> = counter.iter().map(String::as_str).collect();
         let usual =
-            ["sweep", "--quiet", &url, "--repetitions", "1", "--min-sample-time", "20ms", "--record-sizes"];
+            ["sweep", "--quiet", &url, "--repetitions", "1", "plan:min_sample_time=20ms", "--record-sizes"];
         let line = [&usual[..], &["64KiB", "--pre-step-cmd", &warm], &counted, sweep].concat();
         let _ = sharebench.run(&line).unwrap().expect_success();
         let shown = sharebench.run(&["show", "last", "--format", "json"]).unwrap().expect_success().stdout;
@@ -259,8 +262,15 @@ fn storage_share_equals_the_reads_of_the_server_s_disk() {
         return every_cell();
     }
     let Some(ground) = Ground::make(true, Storage::Disk, RECORD) else { return };
-    let sweep =
-        ["--file-sizes", "64MiB", "--tests", "random-read", "--cache-probes", "96MiB", "--probe-count", "60"];
+    let sweep = [
+        "--file-sizes",
+        "64MiB",
+        "--tests",
+        "random-read",
+        "--cache-probes",
+        "96MiB",
+        "plan:cache_probes.count=60",
+    ];
     let (_, bands) = ground.sweep(32, &sweep).remove(0);
     let counted = |when: &str| bands["storage_evidence"][when].as_f64().unwrap_or_else(|| panic!("{bands}"));
     assert_eq!(bands["grade"], "A", "{bands}");

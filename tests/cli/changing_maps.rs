@@ -30,7 +30,7 @@ fn compared(servers: [&EmbeddedServers; 2], sizes: &[&str]) -> Value {
     let [usual, changing] = servers.map(url);
     let line = ["sweep", &usual, &changing, "--quiet", "--tests", "read,random-read"];
     // Twelve repetitions name single cells.
-    let amount = ["--repetitions", "12", "--min-sample-time", "30ms"];
+    let amount = ["--repetitions", "12", "plan:min_sample_time=30ms"];
     let _ = sharebench.run(&[&line[..], &amount, sizes].concat()).unwrap().expect_success();
     let shown = sharebench.run(&["show", "last", "--format", "json"]).unwrap().expect_success().stdout;
     serde_json::from_str(&shown).unwrap()

@@ -60,8 +60,7 @@ fn slower_run_is_located_and_fails_a_build() {
         "{text}"
     );
     assert!(text.contains("not interleaved"), "{text}");
-    let code =
-        |line: &[&str]| sharebench.run(&[&["compare", "--fail-if-slower"], line].concat()).unwrap().code;
+    let code = |line: &[&str]| sharebench.run(&[&["compare", "--max-slower"], line].concat()).unwrap().code;
     assert_eq!(code(&["5%", "1", "2"]), Some(8));
     assert_eq!(code(&["5%", "2", "1"]), Some(0), "the second is faster");
     assert_eq!(code(&["30%", "1", "2"]), Some(0), "not by so much");
@@ -87,7 +86,7 @@ fn targets_of_one_run_are_compared_and_mistakes_are_named() {
     }
     let line =
         ["sweep", "./one", "./two", "./three", "--file-sizes", "64KiB", "--record-sizes", "4KiB,16KiB"];
-    let more = ["--tests", "read", "--repetitions", "6", "--min-sample-time", "1ms", "--quiet"];
+    let more = ["--tests", "read", "--repetitions", "6", "plan:min_sample_time=1ms", "--quiet"];
     let _ = sharebench.run(&[&line[..], &more[..]].concat()).unwrap().expect_success();
     let names = |line: &[&str]| -> Vec<String> {
         let json =
@@ -109,7 +108,7 @@ fn targets_of_one_run_are_compared_and_mistakes_are_named() {
     refused(&["1/one"], "one target cannot be compared");
     refused(&["1", "--link", "10MB"], "link");
     refused(&["1", "--axes", "record_size"], "two different axes");
-    refused(&["1", "--fail-if-slower", "x"], "fail-if-slower");
+    refused(&["1", "--max-slower", "x"], "max-slower");
 }
 
 #[test]
@@ -134,8 +133,8 @@ fn first_slower_run_of_a_series_is_named_and_fails_a_build() {
     };
     let text = series(&[], &nights).expect_success().stdout;
     assert!(text.contains("n09 #9 on ") && text.contains(" % slower ["), "{text}");
-    assert_eq!(series(&["--fail-if-slower", "5%"], &nights).code, Some(8));
-    assert_eq!(series(&["--fail-if-slower", "5%"], &nights[..8]).code, Some(0));
+    assert_eq!(series(&["--max-slower", "5%"], &nights).code, Some(8));
+    assert_eq!(series(&["--max-slower", "5%"], &nights[..8]).code, Some(0));
     let json: Value = serde_json::from_str(&series(&["--format", "json"], &nights).stdout).unwrap();
     assert_eq!((&json["changes"][0]["at"], json["runs"].as_array().unwrap().len()), (&8.into(), 14));
     let few = series(&[], &nights[..5]);
@@ -150,7 +149,7 @@ fn survey_weights_the_cells_by_the_user_s_files() {
     for name in ["a.zip", "b.zip"] {
         std::fs::write(sharebench.home().join("mine").join(name), vec![7; 9 << 20]).unwrap();
     }
-    let _ = sharebench.run(&["survey", "mine", "-o", "mine.toml"]).unwrap().expect_success();
+    let _ = sharebench.run(&["learn", "mine", "-o", "mine.toml"]).unwrap().expect_success();
     let text =
         sharebench.run(&["compare", "1", "2", "--weights", "mine.toml"]).unwrap().expect_success().stdout;
     assert!(text.contains("For your files (mine.toml): "), "{text}");

@@ -15,7 +15,7 @@ const SWEEP: [&str; 10] = [
     "--file-sizes=64KiB,256KiB",
     "--record-sizes=4KiB,16KiB",
     "--tests=write,read",
-    "--min-sample-time=1ms",
+    "plan:min_sample_time=1ms",
     "--title=nas <b>",
     "--pre-step-cmd=sleep 0.05",
 ];

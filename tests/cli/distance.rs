@@ -9,18 +9,8 @@ use sharebench_tests::need::Need;
 use sharebench_tests::program::PATIENCE;
 use sharebench_tests::{Sharebench, needs};
 
-const SMALL: [&str; 10] = [
-    "--tests",
-    "read",
-    "--file-sizes",
-    "64KiB",
-    "--record-sizes",
-    "16KiB",
-    "--repetitions",
-    "1",
-    "--min-sample-time",
-    "1ms",
-];
+const SMALL: [&str; 8] =
+    ["--tests", "read", "--file-sizes", "64KiB", "--record-sizes", "16KiB", "--repetitions", "1"];
 
 #[test]
 fn each_target_is_measured_at_each_distance() {
@@ -28,7 +18,7 @@ fn each_target_is_measured_at_each_distance() {
     let served = sharebench.serve("served").unwrap();
     let urls = [served.smb_url(""), served.nfs_url(""), served.ncp_url("")];
     let targets = urls.each_ref().map(String::as_str);
-    let line = [&["sweep"][..], &targets, &["--far", "0,2ms,1Gbit"], &SMALL].concat();
+    let line = [&["sweep"][..], &targets, &["--vary", "far=0,2ms/1Gbit"], &SMALL].concat();
     let _ = sharebench.run(&line).unwrap().expect_success();
     let exported = sharebench.run(&["export", "last", "--format", "json"]).unwrap().expect_success();
     let run: Value = serde_json::from_str(&exported.stdout).unwrap();
@@ -44,11 +34,11 @@ fn each_target_is_measured_at_each_distance() {
     found.sort();
     let expected = ["ncp", "nfs", "smb"].map(|protocol| {
         let far = Some("2ms round trip at 1Gbit without loss".to_owned());
-        [(format!("{protocol} (far=0)"), None), (format!("{protocol} (far=2ms,1Gbit)"), far)]
+        [(format!("{protocol} (far=0)"), None), (format!("{protocol} (far=2ms/1Gbit)"), far)]
     });
     assert_eq!(found, expected.concat());
     let shown = sharebench.run(&["show", "last"]).unwrap().expect_success();
-    assert!(shown.stdout.contains("nfs (far=2ms,1Gbit)"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("nfs (far=2ms/1Gbit)"), "{}", shown.stdout);
     assert_eq!(std::fs::read_dir(served.directory()).unwrap().count(), 0, "leftovers");
 }
 
@@ -126,7 +116,7 @@ fn steps_have_the_figures_of_their_own_connection_and_not_those_of_the_relay() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     for url in [served.smb_url(""), served.nfs_url("")] {
-        let line = [&["sweep", url.as_str(), "--far", "0,1ms"], &SMALL[..]].concat();
+        let line = [&["sweep", url.as_str(), "--vary", "far=0,1ms"], &SMALL[..]].concat();
         let _ = sharebench.run(&line).unwrap().expect_success();
         let exported = sharebench.run(&["export", "last", "--format", "json"]).unwrap().expect_success();
         let run: Value = serde_json::from_str(&exported.stdout).unwrap();

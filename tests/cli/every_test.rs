@@ -224,8 +224,7 @@ fn every_policy_is_verified_with_every_test_and_axis_or_rejected_with_a_reason()
         "embedded NCP on UDP",
     ];
     // Cells of 4 KiB lie where direct I/O wants them; five requests of 20 KiB in a stream.
-    let sizes =
-        "file_sizes = ['96KiB']\nrecord_sizes = ['4KiB']\ninclude_flush = true\ninclude_close = true\n";
+    let sizes = "file_sizes = ['96KiB']\nrecord_sizes = ['4KiB']\ninclude = ['flush', 'close']\n";
     let axes = [
         "tests = ['requests', 'streams']\ndepths = [1, 4]\nalign = [0, '12KiB']\nstride = [3]\nread_percent = [30]\nstream_buffer = '20KiB'\n",
         "tests = ['requests', 'streams']\njobs = [2]\nstride = [3]\n",

@@ -33,8 +33,7 @@ fn sweep(sharebench: &Sharebench, files: &str, records: &str, tests: &str) {
         tests,
         "--repetitions",
         "6",
-        "--min-sample-time",
-        "1ms",
+        "plan:min_sample_time=1ms",
     ];
     let _ = sharebench.run(&line).unwrap().expect_success();
 }

@@ -1,4 +1,4 @@
-//! The preset io500: every phase on every kind of target, its score, and bad input.
+//! The tests of io500: every phase on every kind of target, its score, and bad input.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ use crate::stored::Stored;
 const USAGE: i32 = 2;
 
 const SMALL: [&str; 11] = [
-    "--preset",
+    "--tests",
     "io500",
     "--jobs",
     "2",
@@ -25,7 +25,7 @@ const SMALL: [&str; 11] = [
     "20",
     "--repetitions",
     "1",
-    "--min-sample-time=5ms",
+    "plan:min_sample_time=5ms",
 ];
 
 fn phase(step: &Value) -> Io500Phase {
@@ -101,13 +101,13 @@ fn values_that_the_phases_fix_and_lists_are_mistakes() {
         (&["--entries", "0"], &["--entries", "0"]),
         (&["--file-sizes", "100KiB"], &["--file-sizes", "100KiB"]),
         (&["--file-sizes", "1500KiB"], &["--file-sizes", "1MiB"]),
-        (&["--tests", "read"], &["--tests", "--preset"]),
+        (&["--tests", "read"], &["--tests", "alone"]),
     ];
     for (flags, words) in table {
-        let ended = sharebench.run(&[&["sweep", "./local", "--preset", "io500"], flags].concat()).unwrap();
+        let ended = sharebench.run(&[&["sweep", "./local", "--tests", "io500"], flags].concat()).unwrap();
         expect(&ended, USAGE, words);
     }
-    let ended = sharebench.run(&["sweep", "./local", "--preset", "io50"]).unwrap();
-    expect(&ended, USAGE, &["--preset", "io50", "mdtest-easy"]);
+    let ended = sharebench.run(&["sweep", "./local", "--tests", "io50"]).unwrap();
+    expect(&ended, USAGE, &["--tests", "io50", "did you mean 'io500'?", "mdtest-easy"]);
     assert_eq!(left_in(&sharebench.home().join("local")), Vec::<String>::new());
 }

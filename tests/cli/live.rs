@@ -68,7 +68,8 @@ fn sweep_ends_with_one_screen_and_the_next_command() {
     needs!(Terminal::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     directories(&sharebench);
-    let sweep = "sweep ./one ./two --file-sizes 64KiB --record-sizes 4KiB,16KiB --tests write,read --repetitions 6 --min-sample-time 1ms";
+    let sweep =
+        "sweep ./one ./two --file-sizes 64KiB --record-sizes 4KiB,16KiB --tests write,read --repetitions 6";
     // So wide that what a noisy machine's checks complain of wraps into no more lines than the screen has.
     let terminal = terminal(&sharebench, sweep, (160, 40));
     let ended = terminal.wait_for("end", |screen| screen.contains("ended with")).unwrap();
@@ -100,7 +101,7 @@ fn events_are_only_lines_of_json() {
     let sharebench = Sharebench::new().unwrap();
     directories(&sharebench);
     let line = ["sweep", "./one", "--file-sizes", "64KiB", "--record-sizes", "4KiB", "--tests", "write,read"];
-    let more = ["--repetitions", "1", "--min-sample-time", "1ms", "--json"];
+    let more = ["--repetitions", "1", "plan:min_sample_time=1ms", "--json"];
     let ended = sharebench.run(&[&line[..], &more[..]].concat()).unwrap().expect_success();
     assert_eq!(ended.stderr, "");
     let events: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -213,7 +213,7 @@ fn oplocks_of_smb1_are_measured_at_samba_signed_and_unsigned() {
         // Without the other tests of locks: over SMB1, smbd delays the rejection of each open by a second.
         let line =
             ["sweep", &smbd.url("", "dialect=nt1"), "--tests", "lease-grant,lease-break", "--jobs", "3"];
-        let times = ["--repetitions", "1", "--min-sample-time", "2ms"];
+        let times = ["--repetitions", "1", "plan:min_sample_time=2ms"];
         let ended = sharebench.run(&[&line[..], &times].concat()).unwrap().expect_success();
         let stored = Stored::read(&sharebench, 1);
         assert_eq!(stored.measured(0, &TESTS), TESTS[5..7], "{}", ended.text());

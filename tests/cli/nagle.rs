@@ -8,8 +8,8 @@ fn each_target_is_measured_with_and_without_nagles_algorithm() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     let urls = [served.smb_url(""), served.nfs_url(""), served.ncp_url("")];
-    let mut line = vec!["sweep", "--nodelay", "on,off", "--tests", "write", "--file-sizes", "64KiB"];
-    line.extend(["--record-sizes", "16KiB", "--repetitions", "1", "--min-sample-time", "1ms"]);
+    let mut line = vec!["sweep", "--vary", "nodelay=on,off", "--tests", "write", "--file-sizes", "64KiB"];
+    line.extend(["--record-sizes", "16KiB", "--repetitions", "1"]);
     line.extend(urls.iter().map(String::as_str));
     let _ = sharebench.run(&line).unwrap().expect_success();
     let exported = sharebench.run(&["export", "last", "--format", "json"]).unwrap().expect_success();
@@ -24,7 +24,7 @@ fn each_target_is_measured_with_and_without_nagles_algorithm() {
     let shown = sharebench.run(&["show", "last"]).unwrap().expect_success();
     assert!(shown.stdout.contains("nodelay"), "{}", shown.stdout);
 
-    let refused = sharebench.run(&["sweep", "./here", "--nodelay", "off"]).unwrap();
+    let refused = sharebench.run(&["sweep", "./here", "--vary", "nodelay=off"]).unwrap();
     assert_eq!(refused.code, Some(2));
-    assert!(refused.stderr.contains("--nodelay with './here'"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("--vary nodelay=: no target has this option"), "{}", refused.stderr);
 }

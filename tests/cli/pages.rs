@@ -67,7 +67,7 @@ fn no_page_of_runs_and_gates_contradicts_its_cells() {
     let _ = judge(&sharebench, &["show", "1"]);
     let _ = judge(&sharebench, &["compare", "1", "2"]);
     let _ = sharebench.run(&["report", "1", "2", "-o", "report.html"]).unwrap().expect_success();
-    let reported = sharebench.run(&["report", "1", "2", "--format", "json"]).unwrap().expect_success();
+    let reported = sharebench.run(&["compare", "1", "2", "--format", "json"]).unwrap().expect_success();
     let json: Value = serde_json::from_str(&reported.stdout).unwrap();
     for name in ["gate.html", "report.html"] {
         judge_html(&sharebench, &json, name);

@@ -91,7 +91,7 @@ fn first_screen_has_verdict_bars_trust_and_the_map_of_that_pair() {
     let stored = measured(&sharebench, &(sweep(&targets, "3ms", 6) + load), Duration::from_millis(500));
     let run = stored.number.as_str();
     let _ = sharebench.run(&["report", run, "-o", "first.html"]).unwrap().expect_success();
-    let json = sharebench.run(&["report", run, "--format", "json"]).unwrap().expect_success().stdout;
+    let json = sharebench.run(&["show", run, "--format", "json"]).unwrap().expect_success().stdout;
     let analysis: Value = serde_json::from_str(&json).unwrap();
     let reported = analysis["reported"][0].as_u64().unwrap() as usize;
     let found = Reader::first_screen(sharebench.home().join("first.html").to_str().unwrap()).unwrap();
@@ -125,7 +125,7 @@ fn a_depth_study() {
     directories(&sharebench, &["one", "two"]);
     let line = ["depth", "./one", "./two", "--file-size", "256KiB", "--record-sizes", "4KiB,16KiB"];
     let more =
-        ["--depths", "1,2,4", "--tests", "read", "--repetitions", "6", "--min-sample-time", "2ms", "--quiet"];
+        ["--depths", "1,2,4", "--tests", "read", "--repetitions", "6", "plan:min_sample_time=2ms", "--quiet"];
     let _ = sharebench.run(&[&line[..], &more[..]].concat()).unwrap().expect_success();
     let found = read(&sharebench, "depth", &["1"], &["depth", "level", "ratio", "tail", "cost"]);
     assert!(parts(&found).contains(&"depth"), "{found}");

@@ -113,10 +113,11 @@ fn six_clients_sweep_samba_and_ganesha_together_and_read_files_of_their_neighbou
             "--record-sizes=32KiB",
             "--tests=write,rewrite,read",
             "--repetitions=1",
-            "--min-sample-time=100ms",
-            "--shift-ranks=1",
+            "plan:min_sample_time=100ms",
         ];
-        let ran = mpirun(lab, &sharebench, &swept).expect_success();
+        let line = sharebench.line(&swept).unwrap();
+        let line: Vec<&str> = line.iter().map(String::as_str).chain(["--shift-ranks", "1"]).collect();
+        let ran = mpirun(lab, &sharebench, &line).expect_success();
         println!("{}", ran.text());
         let stored = Stored::read(&sharebench, 1);
         assert_eq!(stored.steps.len(), 2 * 3);

@@ -48,9 +48,9 @@ impl Claim {
 fn claims(sharebench: &Sharebench, targets: [&str; 2], title: &str) -> Vec<Claim> {
     let long = std::env::var_os("SHAREBENCH_LONG").is_some();
     let sizes = if long {
-        ["--file-sizes", "1MiB..16MiB x4", "--record-sizes", "4KiB..256KiB x4", "--min-sample-time", "50ms"]
+        ["--file-sizes", "1MiB..16MiB x4", "--record-sizes", "4KiB..256KiB x4", "plan:min_sample_time=50ms"]
     } else {
-        ["--file-sizes", "256KiB,1MiB", "--record-sizes", "4KiB,32KiB,256KiB", "--min-sample-time", "5ms"]
+        ["--file-sizes", "256KiB,1MiB", "--record-sizes", "4KiB,32KiB,256KiB", "plan:min_sample_time=5ms"]
     };
     let repetitions = if long { "10" } else { "6" };
     let usual = ["sweep", "--quiet", targets[0], targets[1], "--title", title];

@@ -119,7 +119,7 @@ impl Peer {
                     None if stage == Stage::NobodyServes => &NOBODY,
                     None => &[],
                 };
-                let flags: &[&str] = if kind == Kind::NcpDos { &["--ncp-names", "dos"] } else { &[] };
+                let flags: &[&str] = if kind == Kind::NcpDos { &["--ncp-options", "names=dos"] } else { &[] };
                 let served = sharebench.serve_by(words, "served", flags).unwrap();
                 Self::Served(Box::new(served), kind)
             }

@@ -1,4 +1,4 @@
-//! Hostile servers against the real program: `sweep`, `survey`, `clean` and `probe` end, in time and in bounded memory, and
+//! Hostile servers against the real program: `sweep`, `learn`, `clean` and `probe` end, in time and in bounded memory, and
 //! do not panic. The table in `docs/results/hostile-servers.md` has the exit codes; this suite writes and compares it.
 
 #![expect(

@@ -22,7 +22,7 @@ const MAX_KIB: u64 = 64 << 10;
 pub enum Command {
     /// `sweep`.
     Sweep,
-    /// `survey`.
+    /// `learn`, which surveys a share.
     Survey,
     /// `clean`.
     Clean,
@@ -38,7 +38,7 @@ impl Command {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sweep => "sweep",
-            Self::Survey => "survey",
+            Self::Survey => "learn",
             Self::Clean => "clean",
             Self::Probe => "probe",
         }
@@ -48,10 +48,10 @@ impl Command {
         match self {
             Self::Sweep => {
                 let small = ["--file-sizes=64KiB", "--record-sizes=8KiB", "--tests=write,read"];
-                let short = ["--repetitions=1", "--min-sample-time=5ms", timeout];
+                let short = ["--repetitions=1", timeout];
                 [&["sweep", url], &small[..], &short].concat()
             }
-            Self::Survey => vec!["survey", url, timeout],
+            Self::Survey => vec!["learn", url, timeout],
             Self::Clean => vec!["clean", url, timeout],
             Self::Probe => vec!["probe", url, timeout],
         }
@@ -72,7 +72,7 @@ pub struct Measured {
     pub broken: Vec<String>,
 }
 
-/// Files of a directory of its own: data for `survey`, and a directory of an earlier run for `clean`.
+/// Files of a directory of its own: data for `learn`, and a directory of an earlier run for `clean`.
 fn prepare(served: &Served, directory: &str) {
     let top = served.directory().join(directory);
     let leftover = top.join(".sharebench-0123abcd-0");

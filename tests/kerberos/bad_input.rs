@@ -21,6 +21,12 @@ fn sweep(sharebench: &Sharebench, variables: &Variables, arguments: &[&str]) -> 
     sharebench.run_with(&[&["sweep"], arguments, &small[..]].concat(), &variables).unwrap()
 }
 
+/// The option that logs in as a principal with its key.
+fn as_principal(sharebench: &Sharebench, keytab: &str, principal: &str) -> [String; 2] {
+    let file = sharebench.identity("who.toml", &[("keytab", keytab), ("principal", principal)]);
+    ["--identity".to_owned(), file.unwrap()]
+}
+
 fn expect(ended: &Ended, words: &[&str]) {
     assert_eq!(ended.code, Some(TARGET), "{}", ended.text());
     expect_listed(&ended.stderr);
@@ -43,7 +49,7 @@ fn each_mistake_is_one_sentence_and_exit_code_3() {
         url.replace("127.0.0.1", "localhost").replace(&format!("{}@", smbd.user()), "")
     };
     let keys = realm.user_keytab().display().to_string();
-    let by_key = |principal: &'static str| ["--keytab", keys.as_str(), "--principal", principal];
+    let by_key = |principal: &str| as_principal(&sharebench, &keys, principal);
     let own = realm.environment();
     let with_password = |password: &str| {
         let mut variables = own.clone();
@@ -61,21 +67,18 @@ fn each_mistake_is_one_sentence_and_exit_code_3() {
         &sweep(&sharebench, &with_password("hunter2"), &[&as_user("mallory")]),
         &["does not know", "mallory"],
     );
-    let [a, b, c, d] = by_key("alice@NOWHERE.TEST");
-    expect(&sweep(&sharebench, &own, &[&url(""), a, b, c, d]), &["keytab has no key", "NOWHERE.TEST"]);
+    let [a, b] = &by_key("alice@NOWHERE.TEST");
+    expect(&sweep(&sharebench, &own, &[&url(""), a, b]), &["keytab has no key", "NOWHERE.TEST"]);
     let elsewhere = as_user("alice").replace("auth=kerberos", "auth=kerberos&domain=NOWHERE.TEST");
     expect(&sweep(&sharebench, &with_password("hunter2"), &[&elsewhere]), &["wrong realm", "krb5.conf"]);
-    let [a, b, c, d] = by_key("alice");
+    let [a, b] = &by_key("alice");
     let unknown = url("&spn=cifs/no-such-host");
-    expect(
-        &sweep(&sharebench, &own, &[&unknown, a, b, c, d]),
-        &["does not know the service cifs/no-such-host"],
-    );
+    expect(&sweep(&sharebench, &own, &[&unknown, a, b]), &["does not know the service cifs/no-such-host"]);
     let [keyless_service, _] = Realm::WITHOUT_KEY;
     let keyless = url(&format!("&spn={keyless_service}"));
-    expect(&sweep(&sharebench, &own, &[&keyless, a, b, c, d]), &["no current key", keyless_service]);
+    expect(&sweep(&sharebench, &own, &[&keyless, a, b]), &["no current key", keyless_service]);
     let unreachable = realm.environment_with_kdc_at(1).unwrap();
-    expect(&sweep(&sharebench, &unreachable, &[&url(""), a, b, c, d]), &["no KDC responds"]);
+    expect(&sweep(&sharebench, &unreachable, &[&url(""), a, b]), &["no KDC responds"]);
     realm.log_in_expired("alice").unwrap();
     expect(&sweep(&sharebench, &own, &[&url("")]), &["ticket is expired", "kinit"]);
 }
@@ -109,7 +112,7 @@ fn a_probe_logs_in_with_the_ticket_that_a_run_would_use() {
         );
     }
     let keys = realm.user_keytab().display().to_string();
-    let by_key = probe(&unnamed, &format!("--keytab {keys} --principal {}", smbd.user()));
+    let by_key = probe(&unnamed, &as_principal(&sharebench, &keys, smbd.user()).join(" "));
     realm.log_in(&[smbd.user()]).unwrap();
     let account = format!("account {}", smbd.user());
     let of_ticket = "account of the Kerberos ticket";
@@ -134,7 +137,8 @@ fn a_clock_that_differs_is_reported() {
     variables.push(failing.switch());
     let url = smbd.url("", "auth=kerberos").replace("127.0.0.1", "localhost");
     let keys = realm.user_keytab().display().to_string();
-    let arguments = [url.as_str(), "--keytab", &keys, "--principal", "alice"];
+    let [flag, file] = &as_principal(&sharebench, &keys, "alice");
+    let arguments = [url.as_str(), flag, file];
     expect(&sweep(&sharebench, &variables, &arguments), &["clock differs"]);
 }
 
@@ -167,7 +171,8 @@ fn each_mistake_with_nfs_is_one_sentence_and_exit_code_3() {
     let (_servers, [_, port]) = serve(Some(&realm));
     let (_without, [_, open]) = serve(None);
     let keys = realm.user_keytab().display().to_string();
-    let as_alice = ["--keytab", keys.as_str(), "--principal", "alice"];
+    let as_alice = as_principal(&sharebench, &keys, "alice");
+    let as_alice = as_alice.each_ref().map(String::as_str);
     let own = realm.environment();
     let run = |url: &str| sweep(&sharebench, &own, &[&[url][..], &as_alice].concat());
     for version in ["vers=3", "vers=4.1"] {
@@ -195,9 +200,10 @@ fn a_kdc_that_accepts_connections_and_never_answers_is_reported() {
     let silent = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let variables = realm.environment_with_kdc_at(silent.local_addr().unwrap().port()).unwrap();
     let keys = realm.user_keytab().display().to_string();
+    let [flag, file] = as_principal(&sharebench, &keys, "alice");
     std::thread::scope(|scope| {
         for url in [smb(smb_port), nfs(nfs_port, "vers=4.1&sec=krb5")] {
-            let arguments = [url, "--keytab".to_owned(), keys.clone(), "--principal=alice".to_owned()];
+            let arguments = [url, flag.clone(), file.clone()];
             let sharebench = &sharebench;
             let variables = &variables;
             scope.spawn(move || {
@@ -289,7 +295,8 @@ fn changed_replayed_and_truncated_messages_of_nfs_are_rejected() {
     let sharebench = Sharebench::new().unwrap();
     let (_servers, [_, server]) = serve(Some(&realm));
     let keys = realm.user_keytab().display().to_string();
-    let as_alice = ["--keytab", keys.as_str(), "--principal", "alice"];
+    let as_alice = as_principal(&sharebench, &keys, "alice");
+    let as_alice = as_alice.each_ref().map(String::as_str);
     let own = realm.environment();
     let run = |tampering| {
         let url = nfs(tamper(server, tampering).unwrap(), "vers=4.1&sec=krb5p");
@@ -355,7 +362,8 @@ fn changed_and_truncated_tokens_of_smb_are_rejected() {
     let keys = realm.user_keytab().display().to_string();
     for (name, tampering, words) in SMB {
         let url = smb(tamper(server, tampering).unwrap());
-        let arguments = [url.as_str(), "--keytab", &keys, "--principal", "alice"];
+        let [flag, file] = &as_principal(&sharebench, &keys, "alice");
+        let arguments = [url.as_str(), flag, file];
         let ended = sweep(&sharebench, &realm.environment(), &arguments);
         println!("{name}: {}", ended.stderr);
         expect(&ended, words);
@@ -371,6 +379,7 @@ fn a_server_with_ntlm_only_is_rejected() {
     let (_servers, [server, _]) = serve(None);
     let keys = realm.user_keytab().display().to_string();
     let url = smb(server);
-    let arguments = [url.as_str(), "--keytab", &keys, "--principal", "alice"];
+    let [flag, file] = &as_principal(&sharebench, &keys, "alice");
+    let arguments = [url.as_str(), flag, file];
     expect(&sweep(&sharebench, &realm.environment(), &arguments), &["offers NTLM only", "requires Kerberos"]);
 }

@@ -35,8 +35,12 @@ impl Client {
     /// Runs the program with the login of this client.
     fn run(&self, sharebench: &Sharebench, arguments: &str, place: &KerberosTarget) {
         let Self { words, keytab, principal } = self;
-        let script =
-            format!("exec \"$0\" {arguments} '{}' --keytab '{keytab}' --principal '{principal}'", place.url);
+        let identity = [("keytab", keytab.as_str()), ("principal", principal.as_str())];
+        let identity = sharebench.identity("who.toml", &identity).unwrap();
+        let line = arguments.split(' ').chain([place.url.as_str(), "--identity", &identity]);
+        let line = sharebench.line(&line.collect::<Vec<_>>()).unwrap();
+        let quoted: Vec<String> = line.iter().map(|word| format!("'{word}'")).collect();
+        let script = format!("exec \"$0\" {}", quoted.join(" "));
         let words: Vec<&str> = words.iter().map(String::as_str).chain(["sh", "-c", &script]).collect();
         let ended = sharebench.run_by(&words).unwrap();
         assert_eq!(ended.code, Some(0), "{} {}: {}", place.server, place.security, ended.text());
@@ -44,8 +48,8 @@ impl Client {
 
     /// All tests and presets on one server, and the row of the table.
     fn row(&self, sharebench: &Sharebench, place: &KerberosTarget) -> Vec<String> {
-        let sizes = "--file-sizes 128KiB --record-sizes 4KiB --stride 5 --depths 1,4";
-        let once = "--repetitions 1 --min-sample-time 5ms --verify full --seed 7";
+        let sizes = "--file-sizes 128KiB --record-sizes 4KiB plan:stride=5 --depths 1,4";
+        let once = "--repetitions 1 plan:min_sample_time=5ms --verify full --seed 7";
         self.run(sharebench, &format!("sweep --tests requests,streams {sizes} {once}"), place);
         let steps = Stored::last(sharebench);
         assert_clean(&steps);

@@ -81,7 +81,8 @@ fn no_password_key_or_ticket_is_written_or_printed() {
     ];
     let wrong = format!("nfs://localhost:{nfs}/share?vers=4.1&sec=krb5p&spn=nfs/no-such-host");
     let by_ticket = vec!["sweep", &urls[0], &urls[1], "--report", "run.html"];
-    let by_key = vec!["sweep", &urls[0], &urls[1], "--keytab", &keytab, "--principal", "alice"];
+    let identity = sharebench.identity("who.toml", &[("keytab", &keytab), ("principal", "alice")]).unwrap();
+    let by_key = vec!["sweep", &urls[0], &urls[1], "--identity", &identity];
     for (line, code) in [(by_ticket, 0), (by_key, 0), (vec!["sweep", &wrong], 3)] {
         let cell = ["--file-sizes=64KiB", "--record-sizes=8KiB", "--tests=write,read", "--repetitions=1"];
         let ended = sharebench.run_with(&[&line[..], &cell].concat(), &variables).unwrap();

@@ -71,17 +71,17 @@ fn probe_mount(protocol: MountProtocol) {
             (nfs3(port, port, "/share"), format!("nfs://{machine}:{port}/share?mountport={port}"))
         }
     };
-    let sweep = format!(
-        "--file-sizes {FILE} --record-sizes {RECORD} --tests read,reread --repetitions 1 --min-sample-time 20ms \
-         --cache-probes {PUSH} --probe-count {PROBES} --probe-distance 1MiB"
+    let plan = format!(
+        "repetitions = 1\nmin_sample_time = '20ms'\n[[target]]\nname = 'mounted'\nurl = '/mnt/mounted'\n\
+         [sweep]\nfile_sizes = {FILE}\nrecord_sizes = {RECORD}\ntests = ['read', 'reread']\n\
+         [cache_probes]\ncold = {PUSH}\ncount = {PROBES}\ndistance = '1MiB'\nbypass = ['mounted={side}']\n"
     );
     let env = [
         ("SHAREBENCH", sharebench.binary()),
         ("SHAREBENCH_PASSWORD", Smbd::PASSWORD),
         ("OUT", sharebench.home().to_str().unwrap()),
         ("MOUNT", &mount),
-        ("SIDE", &side),
-        ("SWEEP", &sweep),
+        ("PLAN", &plan),
     ];
     let script = include_str!("../kernel-guest/probe-mount");
     let printed = guest.run(script, &env, KernelGuest::LONG).unwrap();

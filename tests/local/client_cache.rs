@@ -12,12 +12,15 @@ const NFS: u64 = 2;
 const NFS_DIRECT: u64 = 3;
 const LOCAL: u64 = 4;
 
-const SWEEP: &str = "--file-sizes 1MiB --record-sizes 64KiB --tests write,rewrite,read,reread --repetitions 2 --min-sample-time 20ms";
-const DEPTH: &str = "--file-size 1MiB --record-sizes 16KiB,64KiB --depths 1,4 --tests read,random-read --repetitions 2 --min-sample-time 20ms";
+const SWEEP: &str =
+    "--file-sizes 1MiB --record-sizes 64KiB --tests write,rewrite,read,reread --repetitions 2";
+const DEPTH: &str =
+    "--file-size 1MiB --record-sizes 16KiB,64KiB --depths 1,4 --tests read,random-read --repetitions 2";
 
-const NAMES: &str = "--tests create,stat,stat-miss,open-close,readdir,unlink --entries 200 --batch 100 --depths 1,4 --repetitions 2 --min-sample-time 20ms";
+const NAMES: &str =
+    "--tests create,stat,stat-miss,open-close,readdir,unlink --entries 200 --depths 1,4 --repetitions 2";
 /// What a long test measures in addition: all tests of names, locks and the server's own work.
-const ALL_NAMES: &str = "--tests metadata,lock,lock-neighbours,lock-contended,server-side --copy-sizes 1MiB --entries 50 --batch 20 --jobs 2 --layouts own,shared --depths 1,4 --repetitions 1 --min-sample-time 20ms --verify full";
+const ALL_NAMES: &str = "--tests metadata,lock,lock-neighbours,lock-contended,server-side --copy-sizes 1MiB --entries 50 --jobs 2 --layouts own,shared --depths 1,4 --repetitions 1 --verify full";
 
 /// Steps of a target and a test.
 fn steps<'a>(stored: &'a Stored, target: u64, test: &'a str) -> impl Iterator<Item = &'a Value> {

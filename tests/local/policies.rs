@@ -8,15 +8,14 @@ use sharebench_tests::{Capture, Ganesha, GaneshaOptions, Need, Sharebench, Smbd,
 use crate::plans::left_in;
 use crate::stored::Stored;
 
-const SMALL: [&str; 10] = [
+const SMALL: [&str; 9] = [
     "--file-sizes",
     "256KiB",
     "--record-sizes",
     "4KiB,64KiB",
     "--repetitions",
     "1",
-    "--min-sample-time",
-    "5ms",
+    "plan:min_sample_time=5ms",
     "--tests",
     "write,rewrite,read,random-read",
 ];
@@ -73,7 +72,7 @@ fn page_cache_confirms_cold_unbuffered_and_write_through_access() {
 fn flushes_and_closes_count_on_request_and_durable_writes_are_separate() {
     let sharebench = Sharebench::new().unwrap();
     fs::create_dir(sharebench.home().join("here")).unwrap();
-    let (stored, shown) = sweep(&sharebench, "./here", &["--include-flush", "--include-close"]);
+    let (stored, shown) = sweep(&sharebench, "./here", &["--include", "flush,close"]);
     for step in &stored.steps {
         let busy = step["busy_ns"].as_u64().unwrap();
         let flush = seen(step, "flush_ns").unwrap();
@@ -162,7 +161,7 @@ fn share_is_released_before_the_pre_step_command_runs() {
     }
     // A bind mount stands for a share: it cannot be taken away while a file or directory of it is open.
     let script = "mount --bind below share && exec \"$0\" sweep ./share --file-sizes 64KiB --record-sizes 4KiB \
-        --tests write,rewrite,read --repetitions 2 --min-sample-time 1ms --pre-step-cmd 'umount share && mount --bind below share'";
+        --tests write,rewrite,read --repetitions 2 --pre-step-cmd 'umount share && mount --bind below share'";
     let ran = sharebench.run_by(&["unshare", "--mount", "sh", "-c", script]).unwrap().expect_success();
     assert_eq!(Stored::read(&sharebench, 1).steps.len(), 6, "{}", ran.text());
     assert_eq!(left_in(&home.join("below")), Vec::<String>::new());

@@ -15,7 +15,7 @@ use crate::plans::left_in;
 use crate::stored::Stored;
 
 fn serve(sharebench: &Sharebench) -> Served {
-    sharebench.serve_by(&[], "served", &["--ncp-names", "dos"]).unwrap()
+    sharebench.serve_by(&[], "served", &["--ncp-options", "names=dos"]).unwrap()
 }
 
 /// The names in a directory of the served volume, as the server stored them.
@@ -64,10 +64,10 @@ fn every_test_of_a_sweep_is_verified_on_a_volume_with_dos_names_only() {
             "--file-sizes=128KiB",
             "--record-sizes=4KiB,16KiB",
             "--tests=requests,streams",
-            "--stride=5",
+            "plan:stride=5",
             "--jobs=1,2",
             "--repetitions=1",
-            "--min-sample-time=5ms",
+            "plan:min_sample_time=5ms",
         ])
         .unwrap()
         .expect_success();
@@ -90,7 +90,7 @@ fn every_test_of_a_sweep_is_verified_on_a_volume_with_dos_names_only() {
         "--record-sizes=4KiB",
         "--tests=write,read",
         "--repetitions=1",
-        "--min-sample-time=5ms",
+        "plan:min_sample_time=5ms",
     ]);
     let _ = auto.unwrap().expect_success();
     is_clean(&Stored::read(&sharebench, 2), 2);
@@ -157,7 +157,7 @@ fn kept_set_is_used_again_and_removed(sharebench: &Sharebench, served: &Served) 
     assert!(kept.len() == 1 && kept[0].starts_with('~') && kept[0].contains(".SBK"), "{kept:?}");
     let again = sharebench.run(&line).unwrap().expect_success();
     assert!(again.text().contains("is unchanged and used again"), "{}", again.text());
-    let survey = sharebench.run(&["survey", &target]).unwrap();
+    let survey = sharebench.run(&["learn", &target]).unwrap();
     assert!(!survey.text().contains("SBK"), "a survey passes over it: {}", survey.text());
     let cleaned = sharebench.run(&["clean", &target]).unwrap().expect_success();
     assert_eq!(cleaned.stdout, format!("removed {}\n", kept[0].to_lowercase()));
@@ -174,7 +174,7 @@ fn leftovers_with_8_3_names_are_removed_over_every_path_to_the_volume() {
         "--file-sizes=64KiB",
         "--record-sizes=4KiB",
         "--tests=read,write",
-        "--min-sample-time=20ms",
+        "plan:min_sample_time=20ms",
         "--repetitions=400",
     ];
     for (number, path) in (1..).zip([ncp.clone(), served.smb_url(""), served.nfs_url(""), directory]) {

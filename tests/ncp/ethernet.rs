@@ -134,7 +134,7 @@ fn sweep(frame: &str, options: &str) -> usize {
         // Every read is a measured one.
         "--server-cache=as-is",
         "--repetitions=1",
-        "--min-sample-time=1ms",
+        "plan:min_sample_time=1ms",
     ]);
     let run = run.unwrap().expect_success();
     served.signal(Signal::INT);

@@ -11,7 +11,7 @@ use crate::stored::Stored;
 /// Work of the server per operation in seconds, large compared with the delay that a loaded machine adds.
 const SERVICE: f64 = 0.02;
 /// Operations of each kind, enough that a stall of one second in one of them does not change the result.
-const SAMPLE: &str = "--min-sample-time=2500ms";
+const SAMPLE: &str = "plan:min_sample_time=2500ms";
 /// tshark sees packets on the wire, so that its mean is below ours; this much above it is the client's own.
 const BOUND: f64 = 1.5;
 
@@ -74,7 +74,7 @@ fn report_of_three_protocols_names_the_negotiated_ncp_options() {
         "--record-sizes=1KiB,4KiB",
         "--tests=write,read",
         "--repetitions=1",
-        "--min-sample-time=5ms",
+        "plan:min_sample_time=5ms",
     ]);
     let run = run.unwrap().expect_success();
     let stored = Stored::read(&sharebench, 1);
@@ -125,7 +125,7 @@ fn cache_reduces_the_bytes_on_the_wire() {
             "--record-sizes=512",
             "--tests=write,read,reread",
             "--repetitions=1",
-            "--min-sample-time=5ms",
+            "plan:min_sample_time=5ms",
         ]);
         run.unwrap().expect_success()
     };

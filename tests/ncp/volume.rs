@@ -60,7 +60,7 @@ fn sweep_over_three_protocols_is_verified_and_tshark_finds_every_request() {
             // Every read is a measured one.
             "--server-cache=as-is",
             "--repetitions=1",
-            "--min-sample-time=20ms",
+            "plan:min_sample_time=20ms",
         ])
         .unwrap()
         .expect_success();
@@ -144,7 +144,7 @@ fn burst_sweep(sharebench: &Sharebench, target: &str, number: u32) -> Stored {
             "--record-sizes=32KiB",
             "--tests=write,read",
             "--repetitions=1",
-            "--min-sample-time=5ms",
+            "plan:min_sample_time=5ms",
         ])
         .unwrap()
         .expect_success();

@@ -74,22 +74,25 @@ fn every_test_of_a_sweep_is_verified_over_tls() {
     let certificate = file(certificates.certificate(Certificates::SERVER));
     let key = file(certificates.key(Certificates::SERVER));
     let ca = file(certificates.certificate(Certificates::AUTHORITY));
-    let flags = ["--tls-cert", &certificate, "--tls-key", &key, "--tls-required"];
-    let served = sharebench.serve_by(&[], "served", &flags).unwrap();
+    let identity = format!("tls_cert = {certificate:?}\ntls_key = {key:?}\ntls_required = true\n");
+    sharebench.write("server.toml", &identity).unwrap();
+    let served = sharebench.serve_by(&[], "served", &["--identity", "server.toml"]).unwrap();
+    let trusts = |name: &str, file: &str| sharebench.identity(name, &[("tls_ca", file)]).unwrap();
+    let trusting = trusts("client.toml", &ca);
     let sweep_of = |tests: &str, url: &str, more: &[&str]| {
         let sizes = ["--file-sizes", "128KiB", "--record-sizes", "4KiB,16KiB"];
-        let rest = ["--tests", tests, "--repetitions", "1", "--min-sample-time", "5ms"];
+        let rest = ["--tests", tests, "--repetitions", "1", "plan:min_sample_time=5ms"];
         sharebench.run(&[&["sweep", url, "--verify", "full"], &sizes[..], &rest, more].concat()).unwrap()
     };
     let sweep =
-        |url: &str, more: &[&str]| sweep_of("requests,streams", url, &[&["--stride", "5"], more].concat());
+        |url: &str, more: &[&str]| sweep_of("requests,streams", url, &[&["plan:stride=5"], more].concat());
     let mut run = 0;
     for options in ["&xprtsec=tls", "vers=4.1&xprtsec=tls&nconnect=2"] {
         let url = match options.strip_prefix('&') {
             Some(_) => served.nfs_url("") + options,
             None => served.nfs4_url("", options),
         };
-        let _ = sweep(&url, &["--tls-ca", &ca]).expect_success();
+        let _ = sweep(&url, &["--identity", &trusting]).expect_success();
         run += 1;
         let stored = Stored::read(&sharebench, run);
         assert_eq!(stored.steps.len(), stored.planned, "{url}");
@@ -99,16 +102,17 @@ fn every_test_of_a_sweep_is_verified_over_tls() {
             assert_ne!(step["verdict"], "invalid", "{step}");
         }
     }
-    // The level of the axis, and what the program says where it cannot connect.
+    // The varied option, and what the program says where it cannot connect.
     let plain = served.nfs_url("");
-    let _ = sweep_of("read", &plain, &["--security", "tls", "--tls-ca", &ca]).expect_success();
+    let _ = sweep_of("read", &plain, &["--vary", "xprtsec=tls", "--identity", &trusting]).expect_success();
     expect(&sweep(&plain, &[]), 3, &["AUTH_TOOWEAK", "xprtsec=tls"]);
     let foreign = file(certificates.certificate(Certificates::FOREIGN_AUTHORITY));
     let tls = plain.clone() + "&xprtsec=tls";
-    expect(&sweep(&tls, &["--tls-ca", &foreign]), 3, &["untrusted"]);
-    expect(&sweep(&tls, &["--tls-ca", &key]), 2, &["--tls-ca", "no certificate"]);
-    expect(&sweep(&plain, &["--tls-ca", &ca]), 2, &["--tls-ca", "xprtsec=tls"]);
-    expect(&sweep(&(plain + "&xprtsec=mtls"), &["--tls-ca", &ca]), 2, &["--tls-cert", "--tls-key"]);
+    expect(&sweep(&tls, &["--identity", &trusts("foreign.toml", &foreign)]), 3, &["untrusted"]);
+    let wrong = trusts("wrong.toml", &key);
+    expect(&sweep(&tls, &["--identity", &wrong]), 2, &["wrong.toml: tls_ca", "no certificate"]);
+    expect(&sweep(&plain, &["--identity", &trusting]), 2, &["tls_ca", "xprtsec=tls"]);
+    expect(&sweep(&(plain + "&xprtsec=mtls"), &["--identity", &trusting]), 2, &["tls_cert", "tls_key"]);
     // No file of the run has the certificates or their keys.
     let text = std::fs::read_to_string(&key).unwrap();
     let secret = text.lines().nth(1).unwrap();

@@ -111,7 +111,8 @@ fn depth_shows_versions_compounds_a_mount_and_memory_side_by_side() {
         url("compound", "vers=4.1&compound=on"),
     ];
     let mount = format!("{}/mounted", nfs4(port, "4.2"));
-    let depth = "--file-size 256KiB --record-sizes 16KiB --depths 1,4 --tests read,random-read --repetitions 2 --min-sample-time 20ms";
+    let depth =
+        "--file-size 256KiB --record-sizes 16KiB --depths 1,4 --tests read,random-read --repetitions 2";
     let env = [
         ("SHAREBENCH", sharebench.binary()),
         ("OUT", sharebench.home().to_str().unwrap()),

@@ -62,7 +62,8 @@ fn plan(urls: &[String]) -> String {
 
 /// The command line of a sweep with every metadata test, in a long test also with those of locks and of the server's own work.
 fn names(urls: &[String]) -> String {
-    let axes = "--entries 25 --batch 10 --jobs 2 --layouts own,shared --repetitions 1 --min-sample-time 2ms";
+    let axes =
+        "--entries 25 plan:batch=10 --jobs 2 --layouts own,shared --repetitions 1 plan:min_sample_time=2ms";
     let tests = if is_long() { "metadata,locks,server-side --copy-sizes 1MiB" } else { "metadata" };
     format!("sweep --tests {tests} {axes} --seed 7 --verify full {}", urls.join(" "))
 }
@@ -152,15 +153,15 @@ fn every_test_and_the_presets_are_verified_over_nfs4() {
 fn small_files_take_one_call_with_compounds_and_three_without() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
-    let plan = "[load]\nworkload = 'small'\nusers = [2]\n[workload]\nname = 'small'\n\
+    let plan = "[load]\nworkload = 'small'\nusers = [2]\nusers_per_session = SHARING\n[workload]\nname = 'small'\n\
                 [[workload.files]]\nname = 'small'\ncount = 20\nsize = '4KiB'\n\
                 [[workload.transactions]]\nname = 'read'\nfiles = 'small'\noperations = ['open', 'read 64KiB all', 'close']\n";
-    sharebench.write("small.toml", plan).unwrap();
     let url = served.nfs4_url("", "vers=4.1");
     for (run, sharing) in [(1, "1"), (2, "2")] {
-        let line = ["load", &url, "--preset", "small.toml", "--compound", "off,on", "--users", "2"];
+        sharebench.write("small.toml", &plan.replace("SHARING", sharing)).unwrap();
+        let line = ["load", &url, "--preset", "small.toml", "--vary", "compound=off,on", "--users", "2"];
         let times = ["--think", "exp:5ms", "--warm-up", "100ms", "--measure", "700ms", "--verify", "full"];
-        let line = [&line[..], &times, &["--users-per-session", sharing]].concat();
+        let line = [&line[..], &times].concat();
         let _ = sharebench.run(&line).unwrap().expect_success();
         let stored = Stored::read(&sharebench, run);
         assert_clean(&stored);
@@ -213,7 +214,10 @@ fn kernel_nfsd_serves_every_test_and_the_presets() {
     let url =
         |directory: &str, options: &str| format!("nfs://127.0.0.1:{GUEST_PORT}/export/{directory}?{options}");
     let urls = [url("v41", "vers=4.1"), url("v42", "vers=4.2"), url("compound", "vers=4.2&compound=on")];
-    let runs = [vec!["run plan.toml".to_owned(), names(&urls)], loads(&urls)].concat();
+    // The guest runs lines as they are.
+    let names = names(&urls);
+    let names: Vec<&str> = names.split(' ').filter(|word| !word.starts_with("plan:")).collect();
+    let runs = [vec!["run plan.toml".to_owned(), names.join(" ")], loads(&urls)].concat();
     let tests = env::current_exe().unwrap().display().to_string();
     let script = include_str!("../kernel-guest/measure-kernel-nfsd");
     let printed = guest.run(

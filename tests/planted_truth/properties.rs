@@ -222,8 +222,8 @@ fn service_times() -> Vec<Property> {
             |_| mean() / (mean() + 40.0),
         ),
         with_stage(
-            "metadata 50 times as slow, with --include-close",
-            &format!("{SWEEP}include_close = true\n"),
+            "metadata 50 times as slow, with --include close",
+            &format!("{SWEEP}include = ['close']\n"),
             |device| device.metadata(us(5_000.0)),
             |at| {
                 let records = MIB as f64 / record(at);

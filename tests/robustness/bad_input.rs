@@ -55,7 +55,7 @@ fn mistakes_are_reported_without_a_server() {
     let refused_smb = format!("smb://lab@127.0.0.1:{closed}/share");
     let refused_nfs = format!("nfs://127.0.0.1:{closed}/export?mountport={closed}");
     let port = closed.to_string();
-    let table: [Row; 55] = [
+    let table: [Row; 50] = [
         (&["sweep"], USAGE, &["target"]),
         (&["sweep", "gopher://host/x"], USAGE, &["gopher", "smb", "nfs"]),
         (&["sweep", "smb://lab@host:99999/share"], USAGE, &["port"]),
@@ -101,7 +101,7 @@ fn mistakes_are_reported_without_a_server() {
         (&["depth", "\\\\nas"], USAGE, &["no share", "smb://host/share"]),
         (&["sweep", "C:\\data"], USAGE, &["path of Windows"]),
         (&["clean", "LAB;alice@nas:/share"], USAGE, &["NFS has no user names"]),
-        (&["survey", "smb://LAB;alice@nas/share?domain=LAB"], USAGE, &["domain is given twice"]),
+        (&["learn", "smb://LAB;alice@nas/share?domain=LAB"], USAGE, &["domain is given twice"]),
         (&["sweep", "smb://nas"], USAGE, &["no share", "smb://host/share"]),
         (&["sweep", "./here", "here/../here"], USAGE, &["the same directory", "a second directory"]),
         (&["sweep", "./here", "--time-budget", "10"], USAGE, &["--time-budget", "has no unit", "10s"]),
@@ -115,15 +115,6 @@ fn mistakes_are_reported_without_a_server() {
         (&["runs", "--db", "here"], USAGE, &["here", "is a directory"]),
         (&["sweep", "./here", "--db", "nowhere/a.db"], USAGE, &["directory nowhere does not exist"]),
         (&["import", "fio.txt"], USAGE, &["fio.txt", "--output-format=json+"]),
-        (&["sweep", "./here", "--far", "20ms"], USAGE, &["--far", "./here", "smb://, nfs:// and ncp://"]),
-        (
-            &["load", "nfs://nas/x", "--far", "20"],
-            USAGE,
-            &["--far", "'20'", "is no distance", "20ms,100Mbit"],
-        ),
-        (&["depth", "nfs://nas/x", "--far", "100Mbit"], USAGE, &["--far", "a rate follows its round trip"]),
-        (&["sweep", "nfs://nas/x", "--far", "1ms,2ms,1ms"], USAGE, &["--far", "1ms is listed twice"]),
-        (&["sweep", "nfs://nas/x?far=1ms", "--far", "2ms"], USAGE, &["nfs://nas/x?far=1ms", "far= already"]),
         (&["sweep", "smb://nas/x?far=1h"], USAGE, &["1h", "the longest round trip is 10s"]),
         (&["sweep", "nfs://nas/x?far=1ms&resvport=1"], USAGE, &["resvport=1", "use one of the two"]),
         (
@@ -134,11 +125,48 @@ fn mistakes_are_reported_without_a_server() {
         (&["relay", "nas:445", "nas:445"], USAGE, &["LISTEN", "a port"]),
         (&["relay", "0", "nas"], USAGE, &["TARGET", "host and a port"]),
         (&["relay", "0", "nas:445", "--rate", "1bit"], USAGE, &["--rate", "lowest rate"]),
-        (&["plan", "check", "misplaced.toml"], USAGE, &["line 4", "repetitions", "top of the plan"]),
+        (&["run", "--check", "misplaced.toml"], USAGE, &["line 4", "repetitions", "top of the plan"]),
     ];
     sharebench.write("fio.txt", "a: (g=0): rw=read, bs=(R) 4096B-4096B\nfio-3.33\n").unwrap();
     let misplaced = "[[target]]\nurl = './here'\n[sweep]\nrepetitions = 3\n";
     sharebench.write("misplaced.toml", misplaced).unwrap();
+    expect_each(&sharebench, &table);
+}
+
+#[test]
+fn mistakes_in_varied_options_and_reports_are_named() {
+    let sharebench = Sharebench::new().unwrap();
+    fs::create_dir(sharebench.home().join("here")).unwrap();
+    let table: [Row; 8] = [
+        (
+            &["sweep", "./here", "--vary", "far=20ms"],
+            USAGE,
+            &["--vary far=", "no target has this option", "smb://"],
+        ),
+        (
+            &["load", "nfs://nas/x", "--vary", "far=20"],
+            USAGE,
+            &["--vary far=", "'20' is no distance", "20ms/100Mbit"],
+        ),
+        (
+            &["depth", "nfs://nas/x", "--vary", "far=100Mbit"],
+            USAGE,
+            &["--vary far=", "'100Mbit' is no distance"],
+        ),
+        (&["sweep", "nfs://nas/x", "--vary", "far=1ms,2ms,1ms"], USAGE, &["--vary", "1ms is listed twice"]),
+        (
+            &["sweep", "nfs://nas/x?far=1ms", "--vary", "far=2ms"],
+            USAGE,
+            &["nfs://nas/x?far=1ms", "far= already"],
+        ),
+        (&["sweep", "smb://nas/x", "--vary", "sing=off"], USAGE, &["--vary sing=", "did you mean sign=?"]),
+        (
+            &["sweep", "smb://nas/x", "--vary", "sign=of"],
+            USAGE,
+            &["'of' is not a value", "did you mean 'off'?"],
+        ),
+        (&["report", "1", "-o", "x.docx"], USAGE, &["--output x.docx", "workbook (.xlsx)"]),
+    ];
     expect_each(&sharebench, &table);
 }
 
@@ -157,20 +185,22 @@ fn secrets_on_the_command_line_are_rejected_and_not_repeated() {
         (&["load", "a!=smb://lab:hunter2@nas/share"], USAGE, &["name consists of"]),
         (&["sweep", "./here", "--server-metrics", "http://me:hunter2@nas/m"], USAGE, &["me:***@nas"]),
         (
-            &["serve", "--memory", "1MiB", "--nfs", "127.0.0.1:0", "--keytab", "keys"],
+            &["serve", "--memory", "1MiB", "--nfs", "127.0.0.1:0", "--identity", "server.toml"],
             USAGE,
-            &["other users can read or change --keytab keys", "chmod 600"],
+            &["other users can read or change keytab keys", "chmod 600"],
         ),
         (
-            &["sweep", "smb://a@no-such-host.invalid/s?auth=kerberos", "--keytab=keys", "--principal=a"],
+            &["sweep", "smb://a@no-such-host.invalid/s?auth=kerberos", "--identity=a.toml"],
             TARGET,
-            &["other users can read or change --keytab keys"],
+            &["other users can read or change keytab keys"],
         ),
-        (&["plan", "check", "secret.toml"], USAGE, &["secret.toml", "line 2", "bob:***@nas", "password"]),
+        (&["run", "--check", "secret.toml"], USAGE, &["secret.toml", "line 2", "bob:***@nas", "password"]),
     ];
     let secret = "[[target]]\nurl = 'smb://bob:hunter2@nas/share'\n[sweep]\n";
     sharebench.write("secret.toml", secret).unwrap();
     sharebench.write("keys", "no keys").unwrap();
+    sharebench.write("server.toml", "keytab = 'keys'\n").unwrap();
+    sharebench.write("a.toml", "keytab = 'keys'\nprincipal = 'a'\n").unwrap();
     fs::set_permissions(sharebench.home().join("keys"), fs::Permissions::from_mode(0o644)).unwrap();
     expect_each(&sharebench, &table);
 }
@@ -180,7 +210,7 @@ fn plan_with_several_mistakes_reports_all_of_them() {
     let sharebench = Sharebench::new().unwrap();
     let plan = "repetitons = 3\nmin_sample_time = 5\n[[target]]\nurl = '/tmp'\n[sweep]\ntests = ['raed']\n";
     sharebench.write("plan.toml", plan).unwrap();
-    for command in [&["plan", "check", "plan.toml"][..], &["run", "plan.toml"]] {
+    for command in [&["run", "--check", "plan.toml"][..], &["run", "plan.toml"]] {
         let ended = sharebench.run(command).unwrap();
         expect(
             &ended,
@@ -197,7 +227,7 @@ fn command_in_a_plan_is_shown_and_runs_only_when_allowed() {
     let plan = "repetitions = 1\nmin_sample_time = '1ms'\npre_step_cmd = 'echo ran >> ran'\n[[target]]\nurl = './here'\n\
                 [sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['64KiB']\ntests = ['write', 'rewrite']\n";
     sharebench.write("plan.toml", plan).unwrap();
-    let shown = sharebench.run(&["plan", "check", "plan.toml"]).unwrap().expect_success();
+    let shown = sharebench.run(&["run", "--check", "plan.toml"]).unwrap().expect_success();
     assert!(shown.stdout.contains("before each step this machine runs: echo ran >> ran"), "{}", shown.stdout);
     let words = ["plan.toml", "pre_step_cmd", "echo ran >> ran", "--allow-pre-step-cmd"];
     expect(&sharebench.run(&["run", "plan.toml"]).unwrap(), USAGE, &words);
@@ -301,15 +331,16 @@ fn a_key_table_that_others_can_read_gives_a_warning() {
     fs::create_dir(sharebench.home().join("served")).unwrap();
     let table = sharebench.home().join("keys");
     fs::write(&table, "no keys").unwrap();
+    sharebench.write("who.toml", "keytab = 'keys'\n").unwrap();
     for (mode, warns) in [(0o644, true), (0o640, true), (0o600, false)] {
         fs::set_permissions(&table, fs::Permissions::from_mode(mode)).unwrap();
         for line in [
-            &["sweep", "smb://localhost/share?auth=kerberos", "--keytab", "keys"][..],
-            &["serve", "served", "--smb", "127.0.0.1:0", "--keytab", "keys"],
+            &["sweep", "smb://localhost/share?auth=kerberos", "--identity", "who.toml"][..],
+            &["serve", "served", "--smb", "127.0.0.1:0", "--identity", "who.toml"],
         ] {
             let ended = sharebench.run(line).unwrap();
             assert_eq!(ended.code, Some(2), "{}", ended.text());
-            let warning = "warning: other users can read or change --keytab keys";
+            let warning = "warning: other users can read or change keytab keys";
             assert_eq!(ended.stderr.contains(warning), warns, "{mode:o}: {}", ended.text());
         }
     }

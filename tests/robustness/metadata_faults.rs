@@ -59,12 +59,11 @@ fn names_that_are_too_long_are_rejected() {
     fs::create_dir(sharebench.home().join("local")).unwrap();
     let sweep = |url: &str, length: &str| {
         let line = ["sweep", url, "--tests", "create,rename", "--entries", "20", "--repetitions", "1"];
-        sharebench
-            .run(&[&line[..], &["--min-sample-time", "1ms", "--name-lengths", length]].concat())
-            .unwrap()
+        let length = format!("plan:name_lengths={length}");
+        sharebench.run(&[&line[..], &["plan:min_sample_time=1ms", &length]].concat()).unwrap()
     };
     for length in ["256", "7", "4294967296"] {
-        expect(&sweep("./local", length), USAGE, &["--name-lengths", length]);
+        expect(&sweep("./local", length), USAGE, &["name_lengths", length]);
     }
     // The longest names of the common file systems.
     let served = sharebench.serve("served").unwrap();
@@ -73,7 +72,7 @@ fn names_that_are_too_long_are_rejected() {
     }
     assert_eq!(left_in(served.directory()), Vec::<String>::new());
 
-    let dos = sharebench.serve_by(&[], "dos", &["--ncp-names", "dos"]).unwrap();
+    let dos = sharebench.serve_by(&[], "dos", &["--ncp-options", "names=dos"]).unwrap();
     let _ = sweep(&dos.ncp_url(""), "8").expect_success();
     assert_eq!(left_in(dos.directory()), Vec::<String>::new());
 }
@@ -160,7 +159,7 @@ fn permission_that_is_revoked_halfway_is_reported_with_the_command_that_cleans_u
     let targets = [(smb, &share), (nfs, &share), (ncp, &share), (local.display().to_string(), &local)];
     for (url, share) in targets {
         // Longer than the test takes, so that permission is gone within the step.
-        let tests = ["--tests", "create", "--entries", "20000", "--min-sample-time", "30m"];
+        let tests = ["--tests", "create", "--entries", "20000", "plan:min_sample_time=30m"];
         let line = [&["sweep", &url, "--repetitions", "1"], &tests[..]].concat();
         // The program itself is unprivileged only where it is the one that opens the files.
         let words: &[&str] = if url.contains("://") { &[] } else { &NOBODY };
@@ -192,7 +191,7 @@ fn names_of_others_in_a_directory_make_its_steps_invalid() {
     fs::create_dir(&local).unwrap();
     let share = served.directory().to_owned();
     for (run, (url, share)) in (1..).zip([(served.nfs_url(""), &share), ("./local".to_owned(), &local)]) {
-        let tests = ["--tests", "stat", "--entries", "50", "--min-sample-time", "200ms"];
+        let tests = ["--tests", "stat", "--entries", "50", "plan:min_sample_time=200ms"];
         let line = [&["sweep", &url, "--repetitions", "20"], &tests[..]].concat();
         let mut running = sharebench.start(&line, "run.log").unwrap();
         let directory = filling(share, &running, 50);
@@ -220,7 +219,7 @@ fn a_run_ends_although_others_keep_filling_its_directory() {
     fs::create_dir(&local).unwrap();
     let share = served.directory().to_owned();
     for (url, share) in [(served.smb_url(""), &share), ("./local".to_owned(), &local)] {
-        let tests = ["--tests", "stat", "--entries", "50", "--min-sample-time", "30m"];
+        let tests = ["--tests", "stat", "--entries", "50", "plan:min_sample_time=30m"];
         let line = [&["sweep", &url, "--repetitions", "1"], &tests[..]].concat();
         let mut running = sharebench.start(&line, "run.log").unwrap();
         let directory = filling(share, &running, 50);

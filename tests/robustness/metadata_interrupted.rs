@@ -72,7 +72,7 @@ impl Targets {
     fn filled(&self, url: &str, directory: &Path, share: f64) -> Program {
         let entries_flag = size().to_string();
         let tests = ["sweep", url, "--tests", "stat", "--entries", &entries_flag];
-        let line = [&tests[..], &["--repetitions", "1", "--min-sample-time", "30m"]].concat();
+        let line = [&tests[..], &["--repetitions", "1", "plan:min_sample_time=30m"]].concat();
         let running = self.sharebench.start(&line, "run.log").unwrap();
         let wanted = (size() as f64 * share) as usize;
         assert!(poll(patience(), || entries(directory) >= wanted), "{}", running.output());

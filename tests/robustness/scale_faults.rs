@@ -114,6 +114,6 @@ fn ranks_with_different_arguments_are_rejected_and_several_processes_need_mpi() 
         "{}",
         started.stderr
     );
-    let shifted = plain.run(&["sweep", ".", "--shift-ranks", "1"]).unwrap();
+    let shifted = plain.run(&["run", "plan.toml", "--shift-ranks", "1"]).unwrap();
     assert!(shifted.code == Some(2) && shifted.stderr.contains("--shift-ranks"), "{}", shifted.stderr);
 }

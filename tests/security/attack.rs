@@ -60,7 +60,7 @@ pub fn sweep_as(sharebench: &Sharebench, url: &str, env: &[(&str, &str)]) -> End
         "--record-sizes=8KiB",
         "--tests=write,read",
         "--repetitions=1",
-        "--min-sample-time=5ms",
+        "plan:min_sample_time=5ms",
         "--timeout=20s",
     ];
     sharebench.run_with(&line, env).unwrap()

@@ -114,7 +114,7 @@ fn at_served(options: &str, tamper: Tamper, words: &[&str]) -> String {
 
 fn at_ncp(tamper: Tamper) -> String {
     let sharebench = Sharebench::new().unwrap();
-    let served: Served = sharebench.serve_by(&[], "served", &["--ncp-sign", "3"]).unwrap();
+    let served: Served = sharebench.serve_by(&[], "served", &["--ncp-options", "sign=3"]).unwrap();
     let url = served.ncp_url("?sign=3");
     under(&sharebench, &url, served.ncp_port, (Cut::Bytes, tamper), &["signature"])
 }

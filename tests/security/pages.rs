@@ -50,7 +50,7 @@ fn pages() -> Pages {
     let sharebench = Sharebench::new().unwrap();
     std::fs::create_dir(sharebench.home().join("here")).unwrap();
     let line = ["sweep", "here", "--file-sizes=64KiB", "--record-sizes=8KiB", "--tests=write", "--quick"];
-    let _ = sharebench.run(&[&line[..], &["--min-sample-time=5ms"]].concat()).unwrap().expect_success();
+    let _ = sharebench.run(&[&line[..], &["plan:min_sample_time=5ms"]].concat()).unwrap().expect_success();
     let mut program = sharebench.start(&["report", "--serve"], "serve.log").unwrap();
     program.wait_for_output("Ctrl-C", PATIENCE).unwrap();
     served_by(sharebench, program)
@@ -61,7 +61,7 @@ fn dashboard() -> Pages {
     let sharebench = Sharebench::new().unwrap();
     std::fs::create_dir(sharebench.home().join("here")).unwrap();
     let line = ["sweep", "here", "--file-sizes=64KiB", "--record-sizes=8KiB", "--tests=write,read"];
-    let more = ["--min-sample-time=1ms", "--time-budget=1h", "--dashboard"];
+    let more = ["plan:min_sample_time=1ms", "--time-budget=1h", "--dashboard"];
     let mut program = sharebench.start(&[&line[..], &more].concat(), "run.log").unwrap();
     program.wait_for_output("/\n", PATIENCE).unwrap();
     served_by(sharebench, program)

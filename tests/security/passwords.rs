@@ -37,7 +37,7 @@ pub const ATTACKS: &[Attack] = &[
     },
     Attack { what: "the correct password as clear text", on: "embedded NCP", needs: &[], act: clear_text },
     Attack {
-        what: "a client that does not sign, where the server requires it (`--ncp-sign 3`)",
+        what: "a client that does not sign, where the server requires it (`--ncp-options sign=3`)",
         on: "embedded NCP",
         needs: &[],
         act: || levels("3", "?sign=0"),
@@ -114,7 +114,8 @@ fn ask(stream: &mut TcpStream, packet: &[u8]) -> Vec<u8> {
 
 fn levels(of_server: &str, of_client: &str) -> String {
     let sharebench = Sharebench::new().unwrap();
-    let served = sharebench.serve_by(&[], "served", &["--ncp-sign", of_server]).unwrap();
+    let served =
+        sharebench.serve_by(&[], "served", &["--ncp-options", &format!("sign={of_server}")]).unwrap();
     message(&sweep(&sharebench, &served.ncp_url(of_client)), &["sign"])
 }
 

@@ -171,7 +171,7 @@ fn on_run() -> String {
                     "--record-sizes=4KiB",
                     "--tests=write,read",
                     "--repetitions=20",
-                    "--min-sample-time=20ms",
+                    "plan:min_sample_time=20ms",
                 ],
                 "run.log",
             )

@@ -64,7 +64,7 @@ fn files() -> String {
     let smb = served.smb_url("");
     let ncp = served.ncp_url("");
     let line = ["sweep", &smb, &ncp, "--file-sizes=64KiB", "--record-sizes=8KiB", "--tests=write,read"];
-    let line = [&line[..], &["--repetitions=1", "--min-sample-time=5ms", "--report", "run.html"]].concat();
+    let line = [&line[..], &["--repetitions=1", "plan:min_sample_time=5ms", "--report", "run.html"]].concat();
     let ended = sharebench.run(&line).unwrap().expect_success();
     assert_nowhere(ended.text().as_bytes(), "what is printed");
     let wrong = sharebench.run(&["sweep", &smb.replace("/share", "/nothing")]).unwrap();
@@ -102,7 +102,7 @@ fn memory(from_file: bool) -> String {
     let ncp = served.ncp_url("");
     let mut line = vec!["sweep", &smb, &ncp, "--file-sizes=64KiB", "--record-sizes=8KiB"];
     // Longer than the search takes anywhere; the run is ended with this test.
-    line.extend(["--tests=write,read", "--repetitions=200", "--min-sample-time=200ms"]);
+    line.extend(["--tests=write,read", "--repetitions=200", "plan:min_sample_time=200ms"]);
     let mut words = Vec::new();
     if from_file {
         sharebench.write("password", Smbd::PASSWORD).unwrap();

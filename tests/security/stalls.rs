@@ -76,7 +76,7 @@ const SWEEP: [&str; 6] = [
     "--file-sizes=64KiB",
     "--record-sizes=8KiB",
     "--tests=write,read",
-    "--min-sample-time=100ms",
+    "plan:min_sample_time=100ms",
 ];
 
 fn lab() -> Sharebench {

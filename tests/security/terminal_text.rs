@@ -21,7 +21,7 @@ pub const ATTACKS: &[Attack] = &[
     Attack { what: NAMES, on: "`clean`: names of directories", needs: &[], act: directories },
     Attack {
         what: "names that a spreadsheet runs as formulas",
-        on: "`export --format csv`, `report --format csv`",
+        on: "`export --format csv`, `show --format csv`",
         needs: &[],
         act: formulas,
     },
@@ -61,8 +61,8 @@ fn stored() -> String {
         &["runs"],
         &["show", "1"],
         &["compare", "1", "2"],
-        &["report", "1", "--format", "markdown"],
-        &["report", "1", "--format", "json"],
+        &["show", "1", "--format", "md"],
+        &["show", "1", "--format", "json"],
         &["export", "1", "--format", "iozone"],
         &["show", HOSTILE],
     ];
@@ -109,7 +109,7 @@ fn formulas() -> String {
     };
     let is_formula =
         |field: &&String| field.starts_with(['=', '+', '-', '@', '\t']) && field.parse::<f64>().is_err();
-    for command in [&["export", "1", "--format", "csv"][..], &["report", "1", "--format", "csv"]] {
+    for command in [&["export", "1", "--format", "csv"][..], &["show", "1", "--format", "csv"]] {
         let found = fields(command);
         assert_eq!(found.iter().find(is_formula), None, "{command:?}");
         assert!(found.iter().any(|field| field.starts_with("'=cmd")), "{command:?}: {found:?}");

@@ -44,7 +44,7 @@ fn every_test_of_a_sweep_an_office_load_and_locks_are_verified_over_smb1() {
     };
     let loaded = widen_window(Duration::from_millis(1500), measure, Stored::all_users_reported);
     let line = ["sweep", &url, "--tests", "locks", "--jobs", "3", "--repetitions", "1"];
-    let _ = sharebench.run(&[&line[..], &["--min-sample-time", "5ms"]].concat()).unwrap().expect_success();
+    let _ = sharebench.run(&[&line[..], &["plan:min_sample_time=5ms"]].concat()).unwrap().expect_success();
     let locked = Stored::last(&sharebench);
     for stored in [&swept, &loaded, &locked] {
         assert!(!stored.steps.is_empty());

@@ -30,6 +30,7 @@ pub mod need;
 mod network;
 mod node;
 mod outcomes;
+pub mod plan_line;
 pub mod program;
 mod python;
 mod reader;

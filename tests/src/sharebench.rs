@@ -4,11 +4,13 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, io};
 
 use rustix::process::Signal;
 
 use crate::kernel_guest::KernelGuest;
+use crate::plan_line::plan_of_line;
 use crate::program::{PATIENCE, Program, free_ports};
 use crate::scratch::Scratch;
 use crate::smbd::Smbd;
@@ -90,7 +92,8 @@ impl Sharebench {
         fs::write(self.home().join(name), text)
     }
 
-    /// Runs the program, for at most a quarter of an hour, or half an hour with `SHAREBENCH_LONG`.
+    /// Runs the program, for at most a quarter of an hour, or half an hour with `SHAREBENCH_LONG`. Words such as
+    /// `plan:min_sample_time=5ms` set fields that have no option: the line then runs as a plan file.
     pub fn run(&self, arguments: &[&str]) -> io::Result<Ended> {
         self.run_with(arguments, &[])
     }
@@ -107,7 +110,7 @@ impl Sharebench {
         self.end(
             command
                 .args(["--signal=KILL", limit(), &self.binary])
-                .args(seeded(arguments))
+                .args(self.line(arguments)?)
                 .envs(env.iter().copied()),
         )
     }
@@ -115,6 +118,26 @@ impl Sharebench {
     /// Everything that `show` prints of the last run, of which a run prints one screen.
     pub fn shown(&self) -> io::Result<String> {
         Ok(self.run(&["show", "last"])?.expect_success().stdout)
+    }
+
+    /// The line with a seed, and as the run of a plan file in the working directory if it has fields of plans.
+    pub fn line(&self, arguments: &[&str]) -> io::Result<Vec<String>> {
+        static PLANS: AtomicU32 = AtomicU32::new(1);
+        let line = seeded(arguments);
+        let Some((plan, rest)) = plan_of_line(&line) else {
+            return Ok(line.into_iter().map(str::to_owned).collect());
+        };
+        let name = format!("line-{}.toml", PLANS.fetch_add(1, Ordering::Relaxed));
+        self.write(&name, &plan)?;
+        Ok([vec!["run".to_owned(), name], rest].concat())
+    }
+
+    /// Writes a file for `--identity`, and returns its name.
+    pub fn identity(&self, name: &str, fields: &[(&str, &str)]) -> io::Result<String> {
+        let lines: Vec<String> =
+            fields.iter().map(|(field, value)| format!("{field} = {value:?}\n")).collect();
+        self.write(name, &lines.concat())?;
+        Ok(self.home().join(name).display().to_string())
     }
 
     fn end(&self, command: &mut Command) -> io::Result<Ended> {
@@ -143,7 +166,9 @@ impl Sharebench {
         log: &str,
     ) -> io::Result<Program> {
         let home = self.home().display().to_string();
-        let line = [&["env", "-C", &home], words, &[&self.binary], &seeded(arguments)].concat();
+        let arguments = self.line(arguments)?;
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let line = [&["env", "-C", &home], words, &[&self.binary], &arguments].concat();
         let env = [&self.environment()[..], env].concat();
         Program::start(&line, &env, &self.home().join(log))
     }

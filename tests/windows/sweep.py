@@ -71,7 +71,7 @@ def check(steps, wanted):
 
 def measure(programs, urls):
     """The runs, each with the number of its steps."""
-    quick = ["--file-sizes", "256KiB", "--min-sample-time", "20ms", "--repetitions", "1", "--quiet"]
+    quick = ["--file-sizes", "256KiB", "--repetitions", "1", "--quiet"]
     tests = ["--tests", "write,read,random-read", "--record-sizes", "4KiB,64KiB"]
     programs.run("windows", "sweep", r"C:\sharebench-test", urls["smb"], urls["nfs"], urls["ncp"] + "?split=on", *tests, *quick)
     check(programs.steps("windows", "1"), 4 * 3 * 2)

@@ -1,21 +1,20 @@
 //! The commands of the program.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use sharebench_model::{SCHEMES, url_options};
 
 use crate::commands::clean::{CLEAN_HELP, CleanArgs};
 use crate::commands::compare::{COMPARE_HELP, CompareArgs};
 use crate::commands::completions::{COMPLETIONS_HELP, CompletionsArgs};
 use crate::commands::demo::{DEMO_HELP, DemoArgs};
-use crate::commands::depth::{DEPTH_HELP, DepthArgs};
+use crate::commands::depth::{DEPTH_HELP, DEPTH_SHORT_HELP, DepthArgs};
 use crate::commands::diagnose::{DIAGNOSE_HELP, DiagnoseArgs};
 use crate::commands::doctor::{DOCTOR_HELP, DoctorArgs};
 use crate::commands::export::{EXPORT_HELP, ExportArgs};
 use crate::commands::gate::{GATE_HELP, GateArgs};
 use crate::commands::import::{IMPORT_HELP, ImportArgs};
 use crate::commands::learn::{LEARN_HELP, LearnArgs};
-use crate::commands::load::{LOAD_HELP, LoadArgs};
-use crate::commands::plan::PlanArgs;
+use crate::commands::load::{LOAD_HELP, LOAD_SHORT_HELP, LoadArgs};
 use crate::commands::presets::{PRESETS_HELP, PresetsArgs};
 use crate::commands::probe::{PROBE_HELP, ProbeArgs};
 use crate::commands::relay::{RELAY_HELP, RelayArgs};
@@ -23,8 +22,7 @@ use crate::commands::report::{REPORT_HELP, ReportArgs};
 use crate::commands::runs::RunsArgs;
 use crate::commands::serve::{SERVE_HELP, ServeArgs};
 use crate::commands::show::ShowArgs;
-use crate::commands::survey::{SURVEY_HELP, SurveyArgs};
-use crate::commands::sweep::{SWEEP_HELP, SweepArgs};
+use crate::commands::sweep::{SWEEP_HELP, SWEEP_SHORT_HELP, SweepArgs};
 use crate::exit::TABLE;
 use crate::flags::plan_file::RunArgs;
 
@@ -42,8 +40,9 @@ const TARGETS: &str = "Targets:
 
 NAME=TARGET names a target: fast=smb://alice@nas/share; ./a=b is a path.
 @NAME is a target of ~/.config/sharebench/targets.toml; ./@a is a path.
-Every target over a protocol on TCP also has ?far=20ms,100Mbit: a simulated distance, as --far. --connections sets the
-connections of each session: channels= (SMB), nconnect= (NFS), connections= (NCP).
+Targets over a protocol on TCP also have ?far=20ms/100Mbit: a simulated distance.
+--vary measures each target with several values of options, as in
+--vary far=0,20ms --vary sign=off,required.
 Passwords come from SHAREBENCH_PASSWORD, --password-file, ~/.netrc or a prompt.
 ";
 
@@ -64,27 +63,39 @@ pub struct Arguments {
     pub command: Command,
 }
 
+/// The program's commands with all options. `-h` of the commands with the most options shows only the usual ones.
+pub fn command() -> clap::Command {
+    Arguments::command().mut_subcommands(|command| match command.get_name() {
+        "sweep" => SWEEP_SHORT_HELP.apply(command),
+        "depth" => DEPTH_SHORT_HELP.apply(command),
+        "load" => LOAD_SHORT_HELP.apply(command),
+        _ => command,
+    })
+}
+
+/// The arguments of the process.
+pub fn parse() -> Result<Arguments, clap::Error> {
+    Arguments::from_arg_matches(&command().try_get_matches()?)
+}
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Measure embedded SMB, NFS and NCP servers and a local directory, compare them, and write a report.
     #[command(after_help = DEMO_HELP)]
     Demo(DemoArgs),
     /// Measure file sizes x record sizes x tests.
-    #[command(after_help = SWEEP_HELP)]
+    #[command(after_help = SWEEP_SHORT_HELP.examples, after_long_help = SWEEP_HELP)]
     Sweep(Box<SweepArgs>),
     /// Measure record sizes x queue depths on direct, mounted and local targets, with CPU time per operation and byte.
-    #[command(after_help = DEPTH_HELP)]
+    #[command(after_help = DEPTH_SHORT_HELP.examples, after_long_help = DEPTH_HELP)]
     Depth(DepthArgs),
     /// Measure steps of virtual users: throughput, mean response time (ART) and users that reported (MPS).
-    #[command(after_help = LOAD_HELP)]
+    #[command(after_help = LOAD_SHORT_HELP.examples, after_long_help = LOAD_HELP)]
     Load(LoadArgs),
     /// List the presets of `load`, with their parameters and sources.
     #[command(after_help = PRESETS_HELP)]
     Presets(PresetsArgs),
-    /// Survey a share and write a workload file with its file sizes, types and depths, but no names.
-    #[command(after_help = SURVEY_HELP)]
-    Survey(SurveyArgs),
-    /// Learn a workload from captures of a server or traces of a client, and report on that server.
+    /// Learn a workload from captures of a server or traces of a client, and report on that server; or survey a share.
     #[command(after_help = LEARN_HELP)]
     Learn(LearnArgs),
     /// Report what a server offers and which of it a run can use.
@@ -93,11 +104,11 @@ pub enum Command {
     /// Find out why a share is slow: where the time goes, the causes with their evidence, and the setting to change.
     #[command(after_help = DIAGNOSE_HELP)]
     Diagnose(DiagnoseArgs),
-    /// Run a plan file, or finish an interrupted run.
-    #[command(after_help = "Examples:\n  sharebench run plan.toml\n  sharebench run --resume 3")]
+    /// Run or check a plan file, or finish an interrupted run.
+    #[command(
+        after_help = "Examples:\n  sharebench run plan.toml\n  sharebench run --check plan.toml\n  sharebench run --resume 3"
+    )]
     Run(RunArgs),
-    /// Check a plan file without running it.
-    Plan(PlanArgs),
     /// Run a plan, and fail if it is slower than the runs of this plan that passed before: for CI and nightly checks.
     #[command(after_help = GATE_HELP)]
     Gate(GateArgs),
@@ -118,13 +129,13 @@ pub enum Command {
     /// Compare runs or targets: which is faster, for which coordinates, and with which confidence.
     #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
-    /// Write a report as HTML page, tables, workbook or pictures, or serve all runs as web pages.
+    /// Write a report as HTML page, workbook or pictures, or serve all runs as web pages.
     #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
     /// Import results of IOzone, fio or a CSV table into the results database.
     #[command(after_help = IMPORT_HELP)]
     Import(ImportArgs),
-    /// Export a run as CSV, JSON, Parquet, text of IOzone -R, or xlsx.
+    /// Export the steps of a run as CSV, JSON, Parquet, text of IOzone -R, or xlsx.
     #[command(after_help = EXPORT_HELP)]
     Export(ExportArgs),
     /// Examine what this machine can measure, and verify sharebench with known answers.

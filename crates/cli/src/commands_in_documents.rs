@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::Parser;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
+use sharebench_model::{SCHEMES, url_options};
 use sharebench_plan::Plan;
 
-use crate::args::Arguments;
+use crate::args::{Arguments, command};
 
 /// Options of fio, mpirun, dpkg, smbclient and this repository's scripts that the documents name in code on its own.
 const OPTIONS_OF_OTHERS: [&str; 11] = [
@@ -35,7 +36,8 @@ fn every_command_in_the_documents_is_parsed() {
             match Arguments::try_parse_from(&words) {
                 Ok(_) => {
                     parsed += 1;
-                    rejected.extend(unknown_preset(&words).map(|name| format!("{}: {name}", path.display())));
+                    let unknown = unknown_preset(&words).into_iter().chain(unknown_url_option(&words));
+                    rejected.extend(unknown.map(|name| format!("{}: {name}", path.display())));
                 }
                 // Help that was asked for.
                 Err(error) if !error.use_stderr() => parsed += 1,
@@ -55,7 +57,7 @@ fn every_command_in_the_documents_is_parsed() {
 
 #[test]
 fn every_option_in_the_documents_exists() {
-    let root = Arguments::command();
+    let root = command();
     let mut known: BTreeSet<String> = ["help", "version"].map(str::to_owned).into();
     let mut commands = vec![root];
     while let Some(command) = commands.pop() {
@@ -155,6 +157,15 @@ fn unknown_preset(words: &[String]) -> Option<&String> {
     let mut from_flag = words.iter().skip_while(|word| !["--preset", "--workload"].contains(&word.as_str()));
     let name = from_flag.nth(1).filter(|name| !name.contains(".toml"))?;
     Plan::from_preset(name).is_err().then_some(name)
+}
+
+/// The value of `--vary` whose option no URL has.
+fn unknown_url_option(words: &[String]) -> Option<&String> {
+    let varied = words.windows(2).filter(|pair| pair[0] == "--vary").map(|pair| &pair[1]);
+    varied.into_iter().find(|text| {
+        let name = text.split('=').next().unwrap_or_default();
+        !SCHEMES.into_iter().flat_map(url_options).any(|option| option.name == name)
+    })
 }
 
 fn is_placeholder(word: &str) -> bool {

@@ -20,8 +20,8 @@ pub const TABLE: &str = "Exit codes:
   5    results could not be stored; finished steps are kept
   6    doctor --prove: an experiment failed on a quiet machine
   7    doctor --prove: none failed, but the machine was too noisy for some, or they could not run
-  8    compare --fail-if-slower: a later system is significantly slower than an earlier one; gate: the run is slower
-  9    compare --fail-if-slower, --require-sharpness; gate: inconclusive
+  8    compare --max-slower: a later system is significantly slower than an earlier one; gate: the run is slower
+  9    compare --max-slower, --require-sharpness; gate: inconclusive
   10   gate: the run is incomplete or has wrong data, or cannot be compared
   130  stopped by Ctrl-C, SIGTERM or SIGHUP; finished steps are kept";
 
@@ -39,9 +39,9 @@ pub const TARGET: u8 = 3;
 pub const DISPROVED: u8 = 6;
 /// An experiment of the doctor had no result.
 pub const UNPROVED: u8 = 7;
-/// `compare --fail-if-slower` found a slower system, or `gate` a slower run.
+/// `compare --max-slower` found a slower system, or `gate` a slower run.
 pub const SLOWER: u8 = 8;
-/// `compare --fail-if-slower` or `--require-sharpness`, or `gate`, is inconclusive.
+/// `compare --max-slower` or `--require-sharpness`, or `gate`, is inconclusive.
 pub const INCONCLUSIVE: u8 = 9;
 /// `gate` cannot compare the run.
 pub const INVALID: u8 = 10;

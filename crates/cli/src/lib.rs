@@ -28,15 +28,14 @@ mod system;
 
 use std::process::ExitCode;
 
-use args::{Arguments, Command};
-use clap::{CommandFactory, Parser};
+use args::Command;
 use exit::Failure;
 use sharebench_cluster::StartRank;
 use sharebench_model::without_secrets;
 
 /// Runs the command of the process's arguments. `mpi` starts MPI; without it, runs under a launcher are rejected.
 pub fn main(mpi: Option<StartRank>) -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match args::parse() {
         Ok(arguments) => arguments,
         Err(error) => return explained(&error),
     };
@@ -72,22 +71,14 @@ fn explained(error: &clap::Error) -> ExitCode {
 fn run(command: Command, mpi: Option<StartRank>) -> Result<ExitCode, Failure> {
     match command {
         Command::Demo(demo) => commands::demo::run(&demo),
-        Command::Sweep(sweep) => {
-            commands::run::plan(&commands::sweep::plan(&sweep)?, &sweep.run, sweep.ranks, mpi)
-        }
-        Command::Depth(depth) => {
-            commands::run::plan(&commands::depth::plan(&depth)?, &depth.run, depth.ranks, mpi)
-        }
-        Command::Load(load) => {
-            commands::run::plan(&commands::load::plan(&load)?, &load.run, load.ranks.into(), mpi)
-        }
+        Command::Sweep(sweep) => commands::run::plan(&commands::sweep::plan(&sweep)?, &sweep.run, mpi),
+        Command::Depth(depth) => commands::run::plan(&commands::depth::plan(&depth)?, &depth.run, mpi),
+        Command::Load(load) => commands::run::plan(&commands::load::plan(&load)?, &load.run, mpi),
         Command::Presets(presets) => commands::presets::presets(&presets),
         Command::Probe(probe) => commands::probe::run(&probe),
         Command::Diagnose(diagnose) => commands::diagnose::run(&diagnose),
-        Command::Survey(survey) => commands::survey::run(&survey),
         Command::Learn(learn) => commands::learn::run(&learn),
         Command::Run(run) => commands::run::file(&run, mpi),
-        Command::Plan(plan) => commands::plan::check(&plan),
         Command::Gate(gate) => commands::gate::gate(&gate),
         Command::Serve(serve) => commands::serve::run(&serve),
         Command::Relay(relay) => commands::relay::run(&relay),
@@ -100,10 +91,10 @@ fn run(command: Command, mpi: Option<StartRank>) -> Result<ExitCode, Failure> {
         Command::Import(import) => commands::import::import(&import),
         Command::Export(export) => commands::export::export(&export),
         Command::Completions(completions) => {
-            commands::completions::completions(&completions, &Arguments::command())
+            commands::completions::completions(&completions, &args::command())
         }
         Command::Man(man) => {
-            clap_mangen::generate_to(Arguments::command(), &man.directory)
+            clap_mangen::generate_to(args::command(), &man.directory)
                 .map_err(|error| Failure::usage(format!("{}: {error}", man.directory.display())))?;
             Ok(ExitCode::SUCCESS)
         }

@@ -201,7 +201,7 @@ fn a_write_through_that_leaves_dirty_pages_voids_the_step() {
 
 #[test]
 fn flushes_and_closes_are_part_of_the_busy_time_and_reported_separately() {
-    let sweep = "tests = ['write', 'rewrite', 'read']\ninclude_flush = true\ninclude_close = true\n";
+    let sweep = "tests = ['write', 'rewrite', 'read']\ninclude = ['flush', 'close']\n";
     let target = MemoryTarget::new();
     let (end, steps) = run("", sweep, &[Arc::new(target.clone())]);
     assert_eq!(end.unwrap().outcome, RunOutcome::Complete);
@@ -260,7 +260,7 @@ fn a_command_that_fails_ends_the_run_names_the_flag_and_leaves_nothing() {
 #[test]
 fn jobs_apply_policies_and_flush_and_close_within_their_window() {
     let sweep = "tests = ['write', 'rewrite', 'read', 'reread', 'fwrite', 'fread']\njobs = [2]\nstream_buffer = '8KiB'\n\
-                 cache = ['normal', 'unbuffered']\nsync = ['write-through']\ninclude_flush = true\ninclude_close = true\n";
+                 cache = ['normal', 'unbuffered']\nsync = ['write-through']\ninclude = ['flush', 'close']\n";
     let target = MemoryTarget::new();
     let (end, steps) = run("", sweep, &[Arc::new(target.clone())]);
     assert_eq!(end.unwrap().outcome, RunOutcome::Complete);
@@ -284,7 +284,7 @@ fn jobs_apply_policies_and_flush_and_close_within_their_window() {
 
 #[test]
 fn cached_pages_of_jobs_are_found_after_they_closed_their_files() {
-    for include in ["", "include_close = true\n"] {
+    for include in ["", "include = ['close']\n"] {
         let sweep = format!(
             "tests = ['rewrite', 'read']\njobs = [2]\nshared_file = true\nsync = ['write-through']\n{include}"
         );

@@ -35,7 +35,9 @@ pub enum GssError {
         reason: String,
     },
     /// The ticket cache is empty or absent.
-    #[error("no Kerberos ticket: run kinit, or give --keytab with --principal, or a password ({0})")]
+    #[error(
+        "no Kerberos ticket: run kinit, or give a principal with its keytab in --identity, or a password ({0})"
+    )]
     NoTicket(Status),
     /// The ticket is expired.
     #[error("the Kerberos ticket is expired: run kinit again ({0})")]

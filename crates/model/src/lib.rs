@@ -85,5 +85,5 @@ pub use sweep::{
 pub use tcp::{TcpCounts, TcpReading};
 pub use timeline::{Outage, Timeline};
 pub use traffic::{IoBytes, WireCount};
-pub use url_option::{AXES, Axis, OptionValues, SCHEMES, UrlOption, url_options};
+pub use url_option::{OptionValues, SCHEMES, UrlOption, url_options};
 pub use url_secrets::without_secrets;

@@ -30,9 +30,10 @@ pub use resolved::{
 pub use text::named_targets::NamedTarget;
 pub use values::{
     Access, Arrivals, Auto, Bypass, CacheProbes, Cold, Countable, Direction, DirectoryLayout, EntryState,
-    MetadataGroup, MetadataPreset, MetadataTest, Mistake, Mistakes, Pace, Pattern, Policies, Precision,
-    Repeat, Scale, Search, ServerCacheState, Slo, Start, SweepPreset, SweepTest, Test, Think, TypedTarget,
-    Values, WantedObjective, record_tests, target_url, url_of_typed_target,
+    Included, MetadataGroup, MetadataPreset, MetadataTest, Mistake, Mistakes, Pace, Pattern, Policies,
+    Precision, Repeat, Scale, Search, ServerCacheState, Slo, Start, SweepPreset, SweepTest, SweepTestName,
+    Test, Think, TypedTarget, Values, WantedObjective, nearest, record_tests, target_url,
+    url_of_typed_target,
 };
 pub use workload::{
     Call, DataFile, DataKind, DataSet, DataType, Disposition, Expected, FileClass, Given, LeftOut, Loadfile,

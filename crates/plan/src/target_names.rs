@@ -150,8 +150,8 @@ mod tests {
         ];
         assert_eq!(names(&levels), expected);
         assert_eq!(names(&["smb://h/s", "smb://h/s?sign=required"]), ["smb", "smb (sign=required)"]);
-        let distances = ["nfs://h/x?vers=3&far=0", "nfs://h/x?vers=3&far=20ms,100Mbit"];
-        assert_eq!(names(&distances), ["nfs (far=0)", "nfs (far=20ms,100Mbit)"]);
+        let distances = ["nfs://h/x?vers=3&far=0", "nfs://h/x?vers=3&far=20ms/100Mbit"];
+        assert_eq!(names(&distances), ["nfs (far=0)", "nfs (far=20ms/100Mbit)"]);
         let both = [
             "nfs://h/x?compound=off",
             "nfs://h/x?compound=on",

@@ -247,7 +247,7 @@ async fn far_clients_see_the_errors_and_the_bytes_of_near_ones() {
     for far in [
         SimulatedDistance::new(None).unwrap(),
         SimulatedDistance::new(Some("0")).unwrap(),
-        SimulatedDistance::new(Some("3ms,1Gbit")).unwrap(),
+        SimulatedDistance::new(Some("3ms/1Gbit")).unwrap(),
     ] {
         let error = far.connect(closed()).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{far:?}");

@@ -107,9 +107,12 @@ fn users_share_sessions_over_every_protocol() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     let urls = [served.smb_url(""), served.nfs_url(""), served.ncp_url("")];
+    let office = sharebench.run(&["presets", "office"]).unwrap().expect_success().stdout;
+    let shared = office.replace("[load]\n", "[load]\nusers_per_session = 3\n");
+    sharebench.write("shared.toml", &shared).unwrap();
     let mut line =
-        vec!["load", "--preset", "office", "--users", "5", "--scale", "200KB", "--think", "exp:5ms"];
-    line.extend(["--warm-up", "100ms", "--verify", "full", "--users-per-session", "3"]);
+        vec!["load", "--preset", "shared.toml", "--users", "5", "--scale", "200KB", "--think", "exp:5ms"];
+    line.extend(["--warm-up", "100ms", "--verify", "full"]);
     line.extend(urls.iter().map(String::as_str));
     let (ended, stored) = measured_by_all(&sharebench, &line, Duration::from_secs(2));
     // NCP has one request in flight per connection and the others wait, which the program reports.
@@ -126,6 +129,6 @@ fn users_share_sessions_over_every_protocol() {
         assert!(!step["checks"].to_string().contains("\"verdict\":\"invalid\""), "{}", step["checks"]);
     }
     assert_eq!(left_in(served.directory()), Vec::<String>::new());
-    let wrong = sharebench.run(&["load", &urls[1], "--users-per-session", "0"]).unwrap();
-    assert!(wrong.code == Some(2) && wrong.stderr.contains("--users-per-session: 0"), "{}", wrong.text());
+    let wrong = sharebench.run(&["load", &urls[1], "plan:users_per_session=0"]).unwrap();
+    assert!(wrong.code == Some(2) && wrong.stderr.contains("load.users_per_session: 0"), "{}", wrong.text());
 }

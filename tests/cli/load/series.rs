@@ -45,7 +45,7 @@ fn users_of_consecutive_steps_connect_once_and_their_bytes_are_those_of_the_wire
     let urls: [(u16, &dyn Fn(u16) -> String); 2] = [(served.nfs_port, &nfs), (served.ncp_port, &ncp)];
     for (port, url) in urls {
         let (drained, logging_off) = connections(&sharebench, port, url, &[]);
-        let (kept, stored) = connections(&sharebench, port, url, &["--keep-users"]);
+        let (kept, stored) = connections(&sharebench, port, url, &["plan:keep_users=true"]);
         assert_eq!(drained - kept, 6, "six users instead of two, four and six: {drained} and {kept}");
         assert_eq!(stored.steps.len(), 3);
         let mut app = [0; 2];

@@ -10,7 +10,7 @@ use crate::stored::{Stored, test_of};
 /// Measures a target with an axis: three jobs in a directory of their own each.
 fn swept(sharebench: &Sharebench, url: &str, tests: &str, axis: [&str; 2]) -> (String, Stored) {
     let sweep = ["sweep", url, "--tests", tests, "--entries", "30", "--jobs", "3"];
-    let flags = ["--repetitions", "1", "--min-sample-time", "2ms", "--verify", "full", "--seed", "7"];
+    let flags = ["--repetitions", "1", "--verify", "full", "--seed", "7"];
     let line = [&sweep[..], &axis[..], &flags[..]].concat();
     let ended = sharebench.run(&line).unwrap().expect_success();
     (ended.text(), Stored::read(sharebench, 1))
@@ -40,7 +40,7 @@ fn open_read_close_takes_one_call_with_compounds_at_every_depth() {
     let served = sharebench.serve("served").unwrap();
     let url = served.nfs4_url("", "vers=4.1");
     let tests = "create-write,stat,open-read-close";
-    let axis = ["--compound=off,on", "--depths=1,8"];
+    let axis = ["--vary=compound=off,on", "--depths=1,8"];
     let (text, stored) = swept(&sharebench, &url, tests, axis);
     for (target, name, reads) in [(0, "nfs (compound=off)", 3), (1, "nfs (compound=on)", 1)] {
         assert!(text.contains(name), "{text}");
@@ -64,7 +64,7 @@ fn leases_are_requested_by_the_same_requests_and_their_grants_are_facts() {
     let _server = sharebench.serve_smb(&[], &format!("127.0.0.1:{port}")).unwrap();
     let url = format!("smb://{}@127.0.0.1:{port}/share", sharebench_tests::Served::USER);
     let tests = "create,open-close,open-read-close,stat,readdir,rename,unlink";
-    let (text, stored) = swept(&sharebench, &url, tests, ["--leases=none,rh,rwh,dir", "--depths=1"]);
+    let (text, stored) = swept(&sharebench, &url, tests, ["--vary=lease=none,rh,rwh,dir", "--depths=1"]);
     for (target, lease) in (0..).zip(["none", "rh", "rwh", "dir"]) {
         let name = format!("smb (lease={lease})");
         assert!(text.contains(&name), "{text}");

@@ -80,15 +80,15 @@ fn measured(
     sample_ms: u64,
     run: &mut u32,
 ) -> Option<Measured> {
-    let sample = format!("{sample_ms}ms");
+    let sample = format!("plan:min_sample_time={sample_ms}ms");
     let axes: &[&str] = match test {
         "semaphore" => &["--jobs", "2"],
         NOTIFY => &[],
         _ if RIGHTS.contains(&test) => &[],
         _ if COPIES.iter().any(|(copy, _)| *copy == test) => &["--copy-sizes", "64KiB"],
-        _ => &["--entries", "25", "--batch", "10"],
+        _ => &["--entries", "25", "plan:batch=10"],
     };
-    let line = ["sweep", url, "--tests", test, "--repetitions", "1", "--min-sample-time", &sample];
+    let line = ["sweep", url, "--tests", test, "--repetitions", "1", &sample];
     let began = now();
     let ended = sharebench.run(&[&line[..], &["--verify", "off", "--seed", "7"], axes].concat()).unwrap();
     let between = (began, now());
@@ -381,7 +381,7 @@ fn locks_on_the_wire_are_those_of_the_operations() {
         let capture = Capture::start(*port).unwrap();
         let line = ["sweep", url, "--tests", "lock,lock-neighbours", "--repetitions", "1", "--jobs", "2"];
         let _ =
-            sharebench.run(&[&line[..], &["--min-sample-time", "1ms"]].concat()).unwrap().expect_success();
+            sharebench.run(&[&line[..], &["plan:min_sample_time=1ms"]].concat()).unwrap().expect_success();
         let captured = capture.stop().unwrap();
         let locks = match url.split_once(':').unwrap().0 {
             // MS-SMB2 2.2.26: LOCK is command 10.

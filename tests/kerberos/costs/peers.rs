@@ -35,7 +35,10 @@ impl Peers {
             Ganesha::start(&GaneshaOptions { flavor, keytab, ..GaneshaOptions::default() }).unwrap();
         let [smb_port, ncp_port, open_port, kerberos_smb_port, kerberos_nfs_port] = free_ports().unwrap();
         let at = |port: u16| format!("127.0.0.1:{port}");
-        let keys = realm.keytab().display().to_string();
+        let keys = [("keytab", realm.keytab().display().to_string())];
+        let keys = sharebench
+            .identity("server.toml", &keys.each_ref().map(|(name, path)| (*name, path.as_str())))
+            .unwrap();
         let variables = realm.environment();
         let serve = |name: &str, flags: &[&str]| {
             let line = [&["serve", "--memory", "1GiB"][..], flags].concat();
@@ -47,7 +50,8 @@ impl Peers {
         };
         let ours = serve("ours", &["--smb", &at(smb_port), "--ncp", &at(ncp_port), "--account", "lab"]);
         let open = serve("open", &["--nfs", &at(open_port)]);
-        let with_keys = ["--smb", &at(kerberos_smb_port), "--nfs", &at(kerberos_nfs_port), "--keytab", &keys];
+        let with_keys =
+            ["--smb", &at(kerberos_smb_port), "--nfs", &at(kerberos_nfs_port), "--identity", &keys];
         let kerberos = serve("kerberos", &with_keys);
         let keytab = realm.user_keytab().display().to_string();
         let principal = run(&["id", "-un"], &[]).unwrap().trim().to_owned();
@@ -77,8 +81,9 @@ impl Peers {
         let _ = self.sharebench.run_with(&words, &variables).unwrap().expect_success();
     }
 
-    /// The flags of a login with the user's key.
+    /// The option of a login with the user's key.
     pub fn tickets(&self) -> String {
-        format!("--keytab {} --principal {}", self.keytab, self.principal)
+        let identity = [("keytab", self.keytab.as_str()), ("principal", self.principal.as_str())];
+        format!("--identity {}", self.sharebench.identity("who.toml", &identity).unwrap())
     }
 }

@@ -118,14 +118,26 @@ fn percent(ratios: &[f64]) -> String {
     format!("{} [{}, {}]", change(median(ratios.to_vec())), change(least), change(most))
 }
 
+/// The URL with the options of a level.
+fn at_level(url: &str, level: &str) -> String {
+    let (base, algorithm) = level.split_once(':').unwrap_or((level, ""));
+    let options = match base {
+        "none" => "sign=off&encrypt=off".to_owned(),
+        "sign" => format!("sign=required&encrypt=off&signing={algorithm}"),
+        "encrypt" => format!("encrypt=required&cipher={algorithm}"),
+        "0" | "1" | "2" | "3" => format!("sign={base}"),
+        flavor => format!("sec={flavor}"),
+    };
+    format!("{url}{}{options}", if url.contains('?') { '&' } else { '?' })
+}
+
 fn measure(peers: &Peers, case: &Case, shape: &Shape, runs: &mut u32) -> Vec<Figures> {
     let Case { url, levels, login, .. } = case;
     let flags = shape.flags;
     let mut figures: Vec<Figures> = levels.iter().map(|_| Figures::default()).collect();
-    let level_list = levels.join(",");
-    peers.run(&format!(
-        "sweep {url} --security {level_list} {flags} --verify off --repetitions {ROUNDS} {login}"
-    ));
+    let targets: Vec<String> = levels.iter().map(|level| at_level(url, level)).collect();
+    let targets = targets.join(" ");
+    peers.run(&format!("sweep {targets} {flags} --verify off --repetitions {ROUNDS} {login}"));
     *runs += 1;
     let stored = Stored::read(&peers.sharebench, *runs);
     for round in 0..ROUNDS {
@@ -159,8 +171,9 @@ fn server_us(peers: &Peers, case: &Case, shape: &Shape, level: &str, runs: &mut 
         // Without Kerberos there is nobody to log in.
         let login = if level == "sys" { "" } else { login };
         let flags = shape.flags;
+        let url = at_level(url, level);
         peers.run(&format!(
-            "sweep {url} --security {level} {flags} --verify off --repetitions 1 --min-sample-time {milliseconds}ms {login}"
+            "sweep {url} {flags} --verify off --repetitions 1 plan:min_sample_time={milliseconds}ms {login}"
         ));
         *runs += 1;
         let spent = case.pids.iter().map(|pid| spent_ns(*pid)).sum::<f64>() - before;

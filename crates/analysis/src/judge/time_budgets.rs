@@ -300,6 +300,6 @@ mod tests {
         assert_eq!(without_distance("nfs://nas/x?far=0&uid=1"), Some((near, 0.0)));
         assert_eq!(without_distance("smb://nas/s?far=5ms"), Some(("smb://nas/s".to_owned(), 5e6)));
         assert_eq!(without_distance("smb://nas/s"), Some(("smb://nas/s".to_owned(), 0.0)));
-        assert_eq!(without_distance("smb://nas/s?far=5ms,1Mbit"), None);
+        assert_eq!(without_distance("smb://nas/s?far=5ms/1Mbit"), None);
     }
 }

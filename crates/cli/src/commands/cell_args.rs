@@ -9,7 +9,6 @@ use crate::flags::cache_probes::CacheProbeFlags;
 use crate::flags::cell_repetition::CellRepetitionFlags;
 use crate::flags::plan_flags::PlanFlags;
 use crate::flags::policies::PolicyFlags;
-use crate::flags::ranks::RankFlags;
 use crate::flags::run_flags::RunFlags;
 
 /// Arguments of a command that measures each cell of a grid on each target. `Axes` are the options that span the grid.
@@ -30,8 +29,6 @@ pub struct CellArgs<Axes: Args> {
     pub run: RunFlags,
     #[command(flatten)]
     pub plan: PlanFlags,
-    #[command(flatten)]
-    pub ranks: RankFlags,
 }
 
 impl<Axes: Args> CellArgs<Axes> {
@@ -41,8 +38,6 @@ impl<Axes: Args> CellArgs<Axes> {
             repetitions: self.repetition.repetitions(),
             precision: self.repetition.precision,
             budget: self.repetition.time_budget,
-            min_sample_time: self.repetition.min_sample_time,
-            slice_time: self.repetition.slice_time,
             cache_probes: self.cache_probes.typed(),
             ..base(title, &self.targets, &self.plan)?
         })

@@ -49,7 +49,7 @@ pub fn clean(args: &CleanArgs) -> Result<ExitCode, Failure> {
             "--directory {directory}: not the name of a directory of sharebench"
         )));
     }
-    let target = targets::open(&named_targets::url(&args.target)?, &args.login)?;
+    let target = targets::open(&named_targets::url(&args.target)?, &args.login.read()?)?;
     let shown = Cell::new(Instant::now());
     let on_removed = |entries: u64| {
         if shown.get().elapsed() >= PROGRESS_INTERVAL {

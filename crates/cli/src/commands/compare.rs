@@ -28,8 +28,8 @@ pub const COMPARE_HELP: &str = "Examples:
   sharebench compare monday.db:last friday.db:last
   sharebench compare 3/smb 3/nfs                  # two targets of one run
   sharebench compare 5 6 --noise-baseline 13 14 --link 10Mbit
-  sharebench compare 7 8 --fail-if-slower 5%      # for CI: exit code 8 if run 8 is slower, 9 if that is open
-  sharebench compare 3/smb 3/nfs --weights mine.toml     # cells weighted by a survey, workload or preset
+  sharebench compare 7 8 --max-slower 5%      # for CI: exit code 8 if run 8 is slower, 9 if that is open
+  sharebench compare 3/smb 3/nfs --weights mine.toml     # cells weighted by a survey, a workload or a preset
   sharebench compare --series 11 12 13 14 15 16 17     # which run changed the level?
 
 Steps of two systems are compared if their coordinates are equal; steps without a counterpart are listed. Later
@@ -46,7 +46,7 @@ pub struct CompareArgs {
     /// Bit rate of the link between clients and servers, such as 10Mbit. Faster reads came from the client's cache.
     #[arg(long, value_name = "RATE")]
     pub link: Option<BitRate>,
-    /// Weight the cells by a workload: a file of `sharebench survey`, a workload file, or the name of a preset.
+    /// Weight the cells by a workload: a file of `sharebench learn`, a workload file, or the name of a preset.
     #[arg(long, value_name = "FILE|PRESET", conflicts_with = "series")]
     pub weights: Option<String>,
     /// Find the runs at which the level changed, in six or more runs of one plan in their order.
@@ -62,7 +62,7 @@ pub struct CompareArgs {
     /// Exit with code 8 if a later system is more than PERCENT slower than an earlier one, overall, in a test or in a part of the
     /// map, with 95 % confidence; with code 9 if the data does not rule that out.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
-    pub fail_if_slower: Option<f64>,
+    pub max_slower: Option<f64>,
     /// Exit with code 9 if the comparison would not detect a difference of PERCENT over all cells; with `--series`, if the
     /// runs show no change and would not detect a fall of PERCENT.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
@@ -240,12 +240,12 @@ fn scatter_of_plans(
 
 /// The exit code that the options require of the verdicts, with the reasons on standard error; none if they are met.
 fn gate(analysis: &Analysis, args: &CompareArgs) -> Option<ExitCode> {
-    let slower = Requirements { not_slower: args.fail_if_slower, sharpness: None };
+    let slower = Requirements { not_slower: args.max_slower, sharpness: None };
     let sharp = Requirements { not_slower: None, sharpness: args.require_sharpness };
     open_requirements(analysis, &slower, &sharp).iter().for_each(message);
     match analysis.gate(&slower).max(analysis.gate(&sharp)) {
         Gate::Slower => Some(ExitCode::from(SLOWER)),
-        Gate::Inconclusive if args.fail_if_slower.or(args.require_sharpness).is_some() => {
+        Gate::Inconclusive if args.max_slower.or(args.require_sharpness).is_some() => {
             Some(ExitCode::from(INCONCLUSIVE))
         }
         Gate::Inconclusive | Gate::Passed => None,
@@ -259,7 +259,7 @@ pub fn open_requirements(analysis: &Analysis, slower: &Requirements, sharp: &Req
         let name = &comparison.name;
         if let (Gate::Inconclusive, Some(limit)) = (comparison.gate(slower), slower.not_slower) {
             messages.push(format!(
-                "--fail-if-slower: {name}: inconclusive; the data does not rule out that it is {} slower",
+                "--max-slower: {name}: inconclusive; the data does not rule out that it is {} slower",
                 percent_limit(limit)
             ));
         }

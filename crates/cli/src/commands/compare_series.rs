@@ -23,9 +23,9 @@ pub fn series(runs: &[RunData], args: &CompareArgs) -> Result<ExitCode, Failure>
     };
     let code = print_out(&text)?;
     // A fall of either limit has to be detectable.
-    let limits = [args.fail_if_slower, args.require_sharpness];
+    let limits = [args.max_slower, args.require_sharpness];
     let needed = limits.into_iter().flatten().reduce(f64::min);
-    match args.fail_if_slower {
+    match args.max_slower {
         Some(limit) if is_slower_now(&series, limit) => Ok(ExitCode::from(SLOWER)),
         _ if needed.is_some_and(|limit| is_inconclusive(&series, limit)) => {
             message(inconclusive_words(&series));

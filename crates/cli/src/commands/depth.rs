@@ -8,6 +8,29 @@ use crate::commands::cell_args::CellArgs;
 use crate::commands::from_flags::{flat, resolve};
 use crate::exit::Failure;
 use crate::flags::heading;
+use crate::flags::short_help::ShortHelp;
+
+/// What `depth -h` shows.
+pub const DEPTH_SHORT_HELP: ShortHelp = ShortHelp {
+    options: &[
+        ("file_size", "Size of the file [default: 64MiB]"),
+        ("record_sizes", "Bytes per operation, such as 4KiB,64KiB"),
+        ("depths", "Queue depths, such as 1,2,4,8"),
+        ("tests", "Tests, such as read,random-write"),
+        ("quick", "6 repetitions of each cell"),
+        ("precision", "Repeat until intervals are at most ±PERCENT"),
+        ("time_budget", "Measure for TIME in total"),
+        ("vary", "Values of URL options: sign=off,required"),
+        ("password_file", "Read the password from the first line of FILE"),
+        ("db", "Results database"),
+        ("report", "Also write an HTML report to FILE"),
+    ],
+    examples: "Examples:
+  sharebench depth smb://alice@nas/share /mnt/nas /srv/disk
+  sharebench depth nfs://nas/export --depths 1,8,32 --vary nconnect=1,4
+  sharebench depth /mnt/nas --record-sizes 4KiB,64KiB --time-budget 10m
+All options, by groups: sharebench depth --help",
+};
 
 pub const DEPTH_HELP: &str = "Example: direct, mounted and local, as in the Windows 2000 study
   sharebench depth smb://alice@nas/share /mnt/nas /srv/disk --record-sizes 4KiB,64KiB --depths 1,2,4,8";

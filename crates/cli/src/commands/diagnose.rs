@@ -87,7 +87,7 @@ pub fn run(args: &DiagnoseArgs) -> Result<ExitCode, Failure> {
     if args.timeout.is_zero() {
         return Err(Failure::usage("--timeout 0s: a log-in needs time"));
     }
-    let login = &args.login;
+    let login = &args.login.read()?;
     let typed = named_targets::url(&args.target)?;
     let url = TargetUrl::parse(&typed)?;
     let target = targets::open(&typed, login)?;

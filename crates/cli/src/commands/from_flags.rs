@@ -19,7 +19,7 @@ pub fn flat<T: Copy>(list: Option<&[Values<T>]>) -> Option<Vec<T>> {
 pub fn base(title: &str, targets: &[TypedTarget], flags: &PlanFlags) -> Result<Plan, Failure> {
     let targets = named_targets::resolved(targets)?;
     reject_one_name_twice(&targets)?;
-    let targets = flags.axes.apply(&targets)?;
+    let targets = flags.vary.apply(&targets)?;
     Ok(Plan {
         title: Some(flags.title.clone().unwrap_or_else(|| title.to_owned())),
         seed: Some(flags.seed.unwrap_or_else(new_seed)),
@@ -55,6 +55,27 @@ pub fn preset_or_file(flag: &str, name: &str) -> Result<Plan, Failure> {
     loadfile::read_into(Plan { title: Some(name.to_owned()), ..plan }, Path::new(name))
 }
 
+/// Fields that have no option: mistakes name them as plan files do.
+const PLAN_ONLY: [&str; 17] = [
+    "align",
+    "batch",
+    "count",
+    "displace",
+    "distance",
+    "keep_users",
+    "min_sample_time",
+    "name_lengths",
+    "ramp",
+    "server_disk_stat",
+    "slice_time",
+    "stream_buffer",
+    "stride",
+    "tree_depth",
+    "tree_fan_out",
+    "users_per_session",
+    "visit",
+];
+
 /// Resolves a plan. Mistakes name the option instead of the key of the plan.
 pub fn resolve(plan: &Plan) -> Result<ResolvedPlan, Failure> {
     plan.resolve().map_err(|Mistakes(mut mistakes)| {
@@ -73,8 +94,7 @@ pub fn resolve(plan: &Plan) -> Result<ResolvedPlan, Failure> {
                 "precision" => "--precision".into(),
                 "file_size" if mistake.field.starts_with("io500.") => "--file-sizes".into(),
                 "cold" => "--cache-probes".into(),
-                "count" => "--probe-count".into(),
-                "distance" => "--probe-distance".into(),
+                name if PLAN_ONLY.contains(&name) => continue,
                 name => format!("--{}", name.replace('_', "-")),
             };
         }

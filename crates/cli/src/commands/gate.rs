@@ -62,7 +62,7 @@ pub struct GateArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=100),
         conflicts_with_all = ["against", "require_sharpness", "report", "junit", "markdown", "github"])]
     pub calibrate: Option<u32>,
-    /// Allow the plan to run its command (`pre_step_cmd`) on this machine; `sharebench plan check` shows the command.
+    /// Allow the plan to run its command (`pre_step_cmd`) on this machine; `sharebench run --check` shows the command.
     #[arg(long)]
     pub allow_pre_step_cmd: bool,
     #[command(flatten)]
@@ -229,7 +229,7 @@ fn calibrate(plan: &ResolvedPlan, runs: u32, args: &GateArgs) -> Result<ExitCode
 
 fn measure(plan: &ResolvedPlan, args: &GateArgs) -> Result<Measured, Failure> {
     let flags = &args.run;
-    let targets = targets::open_all(plan, &flags.login)?;
+    let targets = targets::open_all(plan, &flags.login.read()?)?;
     Measurement::new(plan, &targets)
         .in_directory(flags.work_dir.name())
         .monitored(&flags.monitoring)

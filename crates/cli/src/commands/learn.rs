@@ -1,5 +1,5 @@
 //! `sharebench learn`: captures, traces and logs as a preset, a loadfile and a report on the captured server; counters of NFS
-//! mounts as a report.
+//! mounts as a report; the files of a share as a preset.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,11 +12,13 @@ use sharebench_learn::{
     mounts_to_json, preset, server_report, to_json,
 };
 use sharebench_model::units::counted;
+use sharebench_plan::target_url;
 use sharebench_report::plain;
 use sharebench_target::wipe;
 
 use crate::commands::learn_mounts_text;
 use crate::commands::learn_text::text;
+use crate::commands::survey::{self, SurveyFlags};
 use crate::exit::Failure;
 use crate::files;
 use crate::flags::output::QuietFlags;
@@ -32,6 +34,7 @@ what is learned, how well it fits, and what a capture cannot show.
 
 Examples:
   sharebench learn monday.pcapng -o mine.toml
+  sharebench learn smb://alice@nas/share -o mine.toml      # a survey: sizes, types and depths of its files
   sharebench load smb://alice@nas/share --preset mine.toml
   tcpdump -w - port 2049 | sharebench learn - --loadfile mine.load
   sharebench load nfs://nas/export --loadfile mine.load --pace x2 --users 1
@@ -47,10 +50,10 @@ Counters of the NFS mounts of a Linux client, without a workload:
 #[derive(Debug, Args)]
 pub struct LearnArgs {
     /// Captures (pcap, pcapng), traces (strace -f -y -ttt -T), audit logs of Samba, or copies of /proc/self/mountstats,
-    /// also with gzip, in the order of their time; - for standard input.
-    #[arg(required = true, value_name = "CAPTURE")]
-    pub captures: Vec<PathBuf>,
-    /// Write the learned workload as a preset to FILE, which is replaced if it exists.
+    /// also with gzip, in the order of their time; - for standard input. Or one share to survey: a directory or a URL.
+    #[arg(required = true, value_name = "SOURCE")]
+    pub sources: Vec<PathBuf>,
+    /// Write the learned workload as a preset to FILE, which is replaced if it exists [of a share: standard output].
     #[arg(long, short, value_name = "FILE.toml")]
     pub output: Option<PathBuf>,
     /// Write all operations with their time stamps as a loadfile to FILE, which is replaced if it exists.
@@ -70,10 +73,20 @@ pub struct LearnArgs {
     pub json: bool,
     #[command(flatten)]
     pub quiet: QuietFlags,
+    #[command(flatten)]
+    pub survey: SurveyFlags,
 }
 
 /// Learns from the inputs, writes what is requested and prints the report.
 pub fn run(args: &LearnArgs) -> Result<ExitCode, Failure> {
+    if let Some(share) = share(args)? {
+        return survey::run(&share, args.output.as_deref(), &args.survey, args.quiet);
+    }
+    if let Some(flag) = args.survey.given() {
+        return Err(Failure::usage(format!(
+            "{flag}: only the survey of a share has a use for it; leave it out"
+        )));
+    }
     check_outputs(args)?;
     let observed = match read(args)? {
         Contents::Operations(observed) => observed,
@@ -81,8 +94,7 @@ pub fn run(args: &LearnArgs) -> Result<ExitCode, Failure> {
     };
     print_notes(&observed.key_notes, args.quiet.quiet);
     if observed.operations.is_empty() {
-        let names: Vec<String> =
-            args.captures.iter().map(|path| plain(&path.display().to_string())).collect();
+        let names: Vec<String> = args.sources.iter().map(|path| plain(&path.display().to_string())).collect();
         return Err(Failure::usage(format!("{}: no operation of a file server is in it", names.join(", "))));
     }
     let report = server_report(&observed);
@@ -104,12 +116,47 @@ pub fn run(args: &LearnArgs) -> Result<ExitCode, Failure> {
     print_out(&text(&report, &learned, style()))
 }
 
+/// The share to survey; none for captures.
+fn share(args: &LearnArgs) -> Result<Option<String>, Failure> {
+    let share_of = |source: &Path| -> Result<Option<String>, Failure> {
+        match source.to_str() {
+            None | Some("-") => Ok(None),
+            Some(text) if source.is_dir() => Ok(Some(text.to_owned())),
+            Some(_) if source.exists() => Ok(None),
+            Some(text) => {
+                let url = target_url(text).map_err(|why| Failure::usage(format!("SOURCE: {why}")))?;
+                Ok(Some(url).filter(|url| url.contains("://")))
+            }
+        }
+    };
+    let mut found = None;
+    for source in &args.sources {
+        found = found.or(share_of(source)?);
+    }
+    let Some(share) = found else { return Ok(None) };
+    if args.sources.len() > 1 {
+        return Err(Failure::usage(format!("SOURCE: '{share}' is a share to survey; give it alone")));
+    }
+    let of_captures = [
+        ("--loadfile", args.loadfile.is_some()),
+        ("--server", args.server.is_some()),
+        ("--below", args.below.is_some()),
+        ("--keys", args.keys.is_some()),
+        ("--json", args.json),
+    ];
+    match of_captures.into_iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(Failure::usage(format!(
+            "{flag}: '{share}' is a share, and a survey finds files, but no operations; leave it out, or give a capture"
+        ))),
+        None => Ok(Some(share)),
+    }
+}
+
 /// Reports on mounts. Their counters have no sequences, so that they do not become a workload.
 fn run_mounts(args: &LearnArgs, snapshots: &[Snapshot]) -> Result<ExitCode, Failure> {
     let outputs = [("--output", &args.output), ("--loadfile", &args.loadfile)];
     if let Some((flag, path)) = outputs.iter().find_map(|(flag, path)| Some((flag, path.as_ref()?))) {
-        let names: Vec<String> =
-            args.captures.iter().map(|path| plain(&path.display().to_string())).collect();
+        let names: Vec<String> = args.sources.iter().map(|path| plain(&path.display().to_string())).collect();
         return Err(Failure::usage(format!(
             "{flag} {}: {} count operations and do not show their sequence; capture them with: tcpdump -s 512 -w FILE port 2049",
             path.display(),
@@ -133,7 +180,7 @@ fn check_outputs(args: &LearnArgs) -> Result<(), Failure> {
     let outputs = [("--output", &args.output), ("--loadfile", &args.loadfile)];
     for (flag, path) in outputs.iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?))) {
         let is_same = |other: &Path| !is_standard_output(path) && (other == path || same_file(other, path));
-        if args.captures.iter().any(|capture| is_same(capture)) {
+        if args.sources.iter().any(|capture| is_same(capture)) {
             return Err(Failure::usage(format!("{flag} {}: it would replace a capture", path.display())));
         }
         if args.keys.as_ref().is_some_and(|keys| is_same(keys)) {
@@ -159,7 +206,7 @@ fn read(args: &LearnArgs) -> Result<Contents, Failure> {
     let keys = args.keys.as_deref().map(read_keys).transpose()?;
     let options = ReadOptions { server: args.server.clone(), below: args.below.clone(), keys };
     let mut inputs: Vec<(String, Box<dyn Read>)> = Vec::new();
-    for path in &args.captures {
+    for path in &args.sources {
         let input: Box<dyn Read> = if path.as_os_str() == "-" {
             Box::new(std::io::stdin().lock())
         } else {
@@ -256,7 +303,7 @@ mod tests {
     #[test]
     fn an_output_never_replaces_an_input() {
         let args = |output: &str, loadfile: &str| LearnArgs {
-            captures: vec!["a.pcap".into()],
+            sources: vec!["a.pcap".into()],
             output: Some(output.into()),
             loadfile: Some(loadfile.into()),
             server: None,
@@ -264,6 +311,7 @@ mod tests {
             keys: Some("keys".into()),
             json: false,
             quiet: QuietFlags { quiet: true },
+            survey: SurveyFlags::default(),
         };
         let problem =
             |output: &str, loadfile: &str| check_outputs(&args(output, loadfile)).unwrap_err().to_string();

@@ -10,10 +10,32 @@ use crate::commands::from_flags::{base, flat, preset_or_file, resolve};
 use crate::exit::Failure;
 use crate::flags::heading;
 use crate::flags::plan_flags::PlanFlags;
-use crate::flags::ranks::RankWeightFlags;
 use crate::flags::run_flags::RunFlags;
+use crate::flags::short_help::ShortHelp;
 use crate::run::loadfile;
 use crate::run::replay_pace::ReplayPace;
+
+/// What `load -h` shows.
+pub const LOAD_SHORT_HELP: ShortHelp = ShortHelp {
+    options: &[
+        ("preset", "Workload, steps and times of a preset"),
+        ("users", "Users in each step, such as 5,10,20"),
+        ("think", "Pause between transactions, such as 1s"),
+        ("measure", "Measured window of each step"),
+        ("repetitions", "Measure the series of steps N times"),
+        ("until_stress", "Add steps until throughput falls"),
+        ("find_knee", "Search the highest rate that meets --slo"),
+        ("slo", "Objectives, such as 'p95<20ms'"),
+        ("vary", "Values of URL options: sign=off,required"),
+        ("password_file", "Read the password from the first line of FILE"),
+        ("report", "Also write an HTML report to FILE"),
+    ],
+    examples: "Examples:
+  sharebench load smb://alice@nas/share --preset office --users 5,10,20
+  sharebench load nfs://nas/export --preset copy --until-stress
+  sharebench load nfs://nas/export --preset single --find-knee --slo 'p95<20ms'
+All options, by groups: sharebench load --help",
+};
 
 /// Examples of `load --help`.
 pub const LOAD_HELP: &str = "Examples:
@@ -39,14 +61,11 @@ pub struct LoadArgs {
     pub run: RunFlags,
     #[command(flatten)]
     pub plan: PlanFlags,
-    #[command(flatten)]
-    pub ranks: RankWeightFlags,
 }
 
 /// The workload of a load, its steps and their windows.
 #[derive(Debug, Args)]
 #[command(next_help_heading = heading::WORKLOAD)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct LoadFlags {
     /// Use the workload, steps, think times and windows of a preset, or of a file with [load] and [workload]. A preset may have
     /// parameters: NAME:PARAMETER=VALUE,... Other options replace its values.
@@ -66,12 +85,9 @@ pub struct LoadFlags {
     /// Number of virtual users in each step [default: 1,2,5,10; with --arrivals constant or poisson: 32].
     #[arg(long, value_name = "USERS", value_delimiter = ',')]
     pub users: Option<Vec<Values<u32>>>,
-    /// Let N users share one session. A user waits while the session has no free request slot [default: 1].
-    #[arg(long, value_name = "N")]
-    pub users_per_session: Option<u32>,
     /// Load model: closed (each user starts its next transaction after its think time), constant or poisson (open:
-    /// transactions start at --rates, whatever the target does), or visits (users arrive at --rates, log in, perform
-    /// --visit transactions and log out) [default: closed].
+    /// transactions start at --rates, whatever the target does), or visits (users arrive at --rates, log in, perform 10
+    /// transactions on average and log out) [default: closed].
     #[arg(long, value_name = "MODEL")]
     pub arrivals: Option<Arrivals>,
     /// Arrival rate of each step, in transactions or visits per second of all users together; with --arrivals.
@@ -81,12 +97,6 @@ pub struct LoadFlags {
     /// 5s', 'burst 10 100ms 5s' (transactions per burst, pause within, pause between), or a pace: 'every 1s' [default: 1s].
     #[arg(long, value_name = "TIME")]
     pub think: Option<Think>,
-    /// Mean number of transactions per visit; with --arrivals visits [default: 10].
-    #[arg(long, value_name = "TRANSACTIONS")]
-    pub visit: Option<u32>,
-    /// Start the users of a closed step one after another over TIME of the warm-up [default: one think time].
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub ramp: Option<Duration>,
     /// Warm-up of each step, which is not measured [default: 2s].
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub warm_up: Option<Duration>,
@@ -103,10 +113,6 @@ pub struct LoadFlags {
     /// Keep the shared data set on the target, and reuse it if it is unchanged.
     #[arg(long)]
     pub keep_data: bool,
-    /// Keep users logged on from one step to the next: missing users log on, those beyond a smaller number log off. Each
-    /// step has a warm-up and a window. Requires one target and a closed load.
-    #[arg(long)]
-    pub keep_users: bool,
     /// Measure the series of steps N times. Targets take turns at each step, in random order. Verdicts need 6 repetitions
     /// or more [default: 1].
     #[arg(long, value_name = "N", conflicts_with = "find_knee", help_heading = heading::REPETITION)]
@@ -151,12 +157,12 @@ pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
     let load = Load {
         workload: flags.workload.clone().or(usual.workload),
         users: flat(flags.users.as_deref()).or(usual.users.filter(|_| !own_pace)),
-        users_per_session: flags.users_per_session.or(usual.users_per_session),
+        users_per_session: usual.users_per_session,
         arrivals: flags.arrivals.or(usual.arrivals),
         rates: flat(flags.rates.as_deref()).or(usual.rates),
         think: flags.think.clone().or(pace).or(usual.think.filter(|_| !own_pace)),
-        visit: flags.visit.or(usual.visit),
-        ramp: flags.ramp.or(usual.ramp),
+        visit: usual.visit,
+        ramp: usual.ramp,
         warm_up: flags.warm_up.or(usual.warm_up),
         measure: flags.measure.or(usual.measure),
         max_extensions: flags.max_extensions.or(usual.max_extensions),
@@ -166,7 +172,7 @@ pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
         find_knee: flags.find_knee.then_some(true).or(usual.find_knee),
         slo: flags.slo.clone().or(usual.slo),
         keep_data: flags.keep_data.then_some(true).or(usual.keep_data),
-        keep_users: flags.keep_users.then_some(true).or(usual.keep_users),
+        keep_users: usual.keep_users,
     };
     let title = preset.title.as_deref().or(flags.loadfile.as_deref()).unwrap_or("load");
     resolve(&Plan {

@@ -71,15 +71,15 @@ pub fn run(args: &ProbeArgs) -> Result<ExitCode, Failure> {
             (completed(&clock, local_offers(local_path(url)?))?, Some(target))
         }
         "nfs" => {
-            let (probe, target) = targets::nfs_probe(&url, &args.login)?;
+            let (probe, target) = targets::nfs_probe(&url, &args.login.read()?)?;
             (completed(&clock, probe.run(args.timeout))?, target)
         }
         "smb" => {
-            let (probe, target) = targets::smb_probe(url, &args.login)?;
+            let (probe, target) = targets::smb_probe(url, &args.login.read()?)?;
             (completed(&clock, probe.run(args.timeout))?, target)
         }
         "ncp" => {
-            let (probe, target) = targets::ncp_probe(url, &args.login)?;
+            let (probe, target) = targets::ncp_probe(url, &args.login.read()?)?;
             (completed(&clock, probe.run(args.timeout))?, target)
         }
         other => {

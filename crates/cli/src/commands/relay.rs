@@ -15,7 +15,7 @@ use crate::run::interrupts::Interrupts;
 pub const RELAY_HELP: &str = "The relay delays each direction by half of --delay, keeps pipelined requests
 pipelined, passes every byte on in order, and closes a side when the other side
 closes. It does not simulate loss, congestion or competing traffic, and clients
-connect to it without the delay. Commands that measure have it built in: --far.
+connect to it without the delay. Commands that measure have it built in: --vary far=20ms.
 
 Examples:
   sharebench relay 4450 nas:445 --delay 20ms
@@ -107,7 +107,7 @@ fn delay(text: &str) -> Result<Duration, String> {
 }
 
 fn rate(text: &str) -> Result<BitRate, String> {
-    let distance: Distance = format!("0,{text}").parse().map_err(|error| format!("{error}"))?;
+    let distance: Distance = format!("0/{text}").parse().map_err(|error| format!("{error}"))?;
     distance.rate.ok_or_else(|| "give a rate such as 100Mbit".to_owned())
 }
 
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn rates_and_delays_have_the_limits_of_a_distance() {
         assert_eq!(delay("20ms"), Ok(Duration::from_millis(20)));
-        assert!(delay("20ms,1Gbit").is_err() && delay("1h").is_err());
+        assert!(delay("20ms/1Gbit").is_err() && delay("1h").is_err());
         assert_eq!(rate("100Mbit"), Ok(BitRate(100_000_000)));
         assert!(rate("1bit").is_err() && rate("5ms").is_err());
     }

@@ -11,6 +11,7 @@ use sharebench_gss::AcceptorKeys;
 use sharebench_model::units::{ByteSize, parse_duration};
 use sharebench_ncp::security::level::Level;
 use sharebench_ncp::server::Watchdog;
+use sharebench_plan::nearest;
 use sharebench_report::plain;
 use sharebench_server::{
     BinderyProfile, CacheOptions, CommitPolicy, DeviceOptions, DeviceVolume, DirectoryOptions,
@@ -23,6 +24,7 @@ use crate::flags::password::PasswordFlags;
 use crate::output::{message, print_out};
 use crate::run::accounts_file::{self, Account};
 use crate::run::credentials::{self, VARIABLE, warn_of_readers};
+use crate::run::identity::{IdentityFile, Role};
 use crate::run::interrupts::Interrupts;
 use crate::run::tls;
 
@@ -76,7 +78,7 @@ pub struct ProtocolFlags {
     #[arg(long, value_name = "FILE", requires = "nfs", conflicts_with = "memory")]
     pub nfs_state: Option<PathBuf>,
     /// Answer NFS 3 and MOUNT over UDP as well, at the port of --nfs.
-    #[arg(long, requires = "nfs", conflicts_with_all = ["keytab", "tls_required"])]
+    #[arg(long, requires = "nfs")]
     pub nfs_udp: bool,
     /// Serve NCP over TCP and UDP at this address; addresses other than loopback need --account.
     #[arg(long, value_name = "ADDR:PORT")]
@@ -88,29 +90,19 @@ pub struct ProtocolFlags {
     /// number of the segment (default 1). Needs the capability `CAP_NET_RAW` and --account.
     #[arg(long, value_name = "IFACE[,FRAME[,NETWORK]]")]
     pub ncp_ether: Option<NcpEtherOptions>,
-    /// Checksums of IPX packets on Ethernet; levels as for --ncp-sign. The frame type raw has none.
-    #[arg(long, value_name = "LEVEL", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=3))]
-    pub ncp_checksum: u8,
-    /// Signatures of NCP packets: 0 never, 1 if the client requires them, 2 if the client supports them, 3 always.
-    #[arg(long, value_name = "LEVEL", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=3))]
-    pub ncp_sign: u8,
-    /// Durability of a file that an NCP client commits.
-    #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
-    pub ncp_commit: NcpCommit,
-    /// Names that NCP clients can give to files.
-    #[arg(long, value_name = "NAMES", value_enum, default_value_t)]
-    pub ncp_names: NcpNames,
-    /// Query an NCP client on UDP or IPX that is silent for TIME, and remove it with its locks after N queries without an
-    /// answer. The queries follow each other after a fifth of TIME.
-    #[arg(long, value_name = "TIME,N", default_value = "5m,10", value_parser = parse_watchdog)]
-    pub ncp_watchdog: Watchdog,
+    /// Settings of NCP: sign=LEVEL and checksum=LEVEL (signatures of packets, and checksums of IPX on Ethernet: 0 never, 1 if
+    /// the client requires them, 2 if it supports them, 3 always; default 1), commit=disk|none (durability of committed files),
+    /// names=all|dos (names that clients can give), watchdog=TIME/N (query a silent client on UDP or IPX after TIME, and remove
+    /// it after N queries, a fifth of TIME apart; default 5m/10).
+    #[arg(long, value_name = "NAME=VALUE,...")]
+    pub ncp_options: Option<NcpSettings>,
 }
 
 /// Parses the time before the first query and the number of queries.
 fn parse_watchdog(text: &str) -> Result<Watchdog, String> {
     /// Shorter times would remove clients that wait for a slow request.
     const TIMES: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_hours(24);
-    let (idle, queries) = text.split_once(',').ok_or("give TIME,N such as 5m,10")?;
+    let (idle, queries) = text.split_once('/').ok_or("give TIME/N such as 5m/10")?;
     let idle = parse_duration(idle).map_err(|error| error.to_string())?;
     if !TIMES.contains(&idle) {
         return Err("give a time from 1s to 24h".to_owned());
@@ -132,22 +124,12 @@ pub struct AccessFlags {
     /// passwords; NCP also shows groups and full names in its bindery.
     #[arg(long, value_name = "FILE")]
     pub accounts: Option<PathBuf>,
-    /// Accept Kerberos tickets for the keys of FILE. NFS then requires Kerberos. Over SMB, the name of a principal must be an
-    /// account if there are accounts; without accounts, a ticket is required and suffices.
-    #[arg(long, value_name = "FILE")]
-    pub keytab: Option<PathBuf>,
-    /// Serve NFS with TLS (RFC 9289) to clients that request it: the certificate with its chain (PEM).
-    #[arg(long, value_name = "FILE", requires = "nfs", requires = "tls_key")]
-    pub tls_cert: Option<PathBuf>,
-    /// The private key of --tls-cert (PEM). Only the owner may read FILE.
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    pub tls_key: Option<PathBuf>,
-    /// With TLS, require a certificate of the client that an authority of FILE (PEM) has signed.
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    pub tls_client_ca: Option<PathBuf>,
-    /// Deny NFS calls without TLS.
-    #[arg(long, requires = "tls_cert")]
-    pub tls_required: bool,
+    /// Keys and certificates of the server (docs/protocols/identity.md): `keytab` (accept Kerberos tickets; NFS then requires
+    /// Kerberos. Over SMB, the name of a principal must be an account if there are accounts; without accounts, a ticket is
+    /// required and suffices), `tls_cert` and `tls_key` (serve NFS with TLS to clients that request it), `tls_client_ca` and
+    /// `tls_required`.
+    #[arg(long, value_name = "FILE.toml")]
+    pub identity: Option<PathBuf>,
     #[command(flatten)]
     pub password: PasswordFlags,
     /// Print successful logins over NCP; failed and rejected ones are always printed.
@@ -180,16 +162,6 @@ pub struct DeviceFlags {
     pub cache: Option<ByteSize>,
 }
 
-/// The effect of a commit by an NCP client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum NcpCommit {
-    /// The reply comes after the data is on disk.
-    #[default]
-    Disk,
-    /// No effect, as with SET NCP FILE COMMIT=OFF.
-    None,
-}
-
 /// When SMB clients see the time of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum SmbWriteTimes {
@@ -200,24 +172,79 @@ pub enum SmbWriteTimes {
     Delayed,
 }
 
-/// The name spaces of the NCP volume.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum NcpNames {
-    /// Long names, and the 8.3 names derived from them.
-    #[default]
-    All,
-    /// 8.3 names only, as on NetWare 3.x without the OS/2 name space.
-    Dos,
+/// Settings of the NCP server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NcpSettings {
+    signatures: Level,
+    checksums: Level,
+    commit: CommitPolicy,
+    names: NameSpaces,
+    watchdog: Watchdog,
+}
+
+impl Default for NcpSettings {
+    fn default() -> Self {
+        Self {
+            signatures: Level::default(),
+            checksums: Level::default(),
+            commit: CommitPolicy::Disk,
+            names: NameSpaces::All,
+            watchdog: Watchdog::default(),
+        }
+    }
+}
+
+impl std::str::FromStr for NcpSettings {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const NAMES: [&str; 5] = ["sign", "checksum", "commit", "names", "watchdog"];
+        let mut settings = Self::default();
+        for pair in text.split(',').filter(|pair| !pair.is_empty()) {
+            let Some((name, value)) = pair.split_once('=') else {
+                return Err(format!("'{pair}': write NAME=VALUE, such as sign=3"));
+            };
+            let level = || {
+                let level = value.parse().ok().and_then(Level::from_number);
+                level.ok_or_else(|| format!("{pair}: the levels are 0 to 3"))
+            };
+            match (name, value) {
+                ("sign", _) => settings.signatures = level()?,
+                ("checksum", _) => settings.checksums = level()?,
+                ("commit", "disk") => settings.commit = CommitPolicy::Disk,
+                ("commit", "none") => settings.commit = CommitPolicy::None,
+                ("commit", _) => return Err(format!("{pair}: the choices are disk and none")),
+                ("names", "all") => settings.names = NameSpaces::All,
+                ("names", "dos") => settings.names = NameSpaces::Dos,
+                ("names", _) => return Err(format!("{pair}: the choices are all and dos")),
+                ("watchdog", _) => {
+                    settings.watchdog = parse_watchdog(value).map_err(|why| format!("{pair}: {why}"))?;
+                }
+                _ => {
+                    let meant =
+                        nearest(name, &NAMES).map_or(String::new(), |name| format!("did you mean {name}? "));
+                    return Err(format!("unknown setting {name}; {meant}known are {}", NAMES.join(", ")));
+                }
+            }
+        }
+        Ok(settings)
+    }
 }
 
 /// Serves until SIGINT, SIGTERM or SIGHUP; a second signal ends the process without waiting for the servers.
 pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
-    let ProtocolFlags { smb, nfs, ncp, ncp_ipx, ncp_ether, .. } = &args.protocols;
+    let ProtocolFlags { smb, nfs, ncp, ncp_ipx, ncp_ether, ncp_options, .. } = &args.protocols;
     if smb.or(*nfs).or(*ncp).or(*ncp_ipx).is_none() && ncp_ether.is_none() {
         return Err(Failure::usage("give at least one of --smb, --nfs, --ncp, --ncp-ipx and --ncp-ether"));
     }
+    let identity = args.access.identity.as_deref().map(|path| IdentityFile::read(path, Role::Server));
+    let identity = identity.transpose()?.unwrap_or_default();
+    if identity.tls_cert.is_some() && nfs.is_none() {
+        return Err(identity.error("tls_cert needs --nfs: only NFS is served with TLS"));
+    }
     let accounts = accounts(&args.access)?;
     let account = accounts.first().map(|account| account.name.clone());
+    let ncp_options = ncp_options.clone().unwrap_or_default();
     share_arenas();
     let volume = volume(args)?;
     let options = ServeOptions {
@@ -226,30 +253,24 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
         ncp: *ncp,
         ncp_ipx: *ncp_ipx,
         ncp_ether: ncp_ether.clone(),
-        ncp_signatures: Level::from_number(args.protocols.ncp_sign).unwrap_or_default(),
-        ncp_checksums: Level::from_number(args.protocols.ncp_checksum).unwrap_or_default(),
-        ncp_commit: match args.protocols.ncp_commit {
-            NcpCommit::Disk => CommitPolicy::Disk,
-            NcpCommit::None => CommitPolicy::None,
-        },
-        ncp_names: match args.protocols.ncp_names {
-            NcpNames::All => NameSpaces::All,
-            NcpNames::Dos => NameSpaces::Dos,
-        },
-        ncp_watchdog: args.protocols.ncp_watchdog,
+        ncp_signatures: ncp_options.signatures,
+        ncp_checksums: ncp_options.checksums,
+        ncp_commit: ncp_options.commit,
+        ncp_names: ncp_options.names,
+        ncp_watchdog: ncp_options.watchdog,
         smb_write_times: match args.protocols.smb_write_times {
             SmbWriteTimes::AtOnce => WriteTimes::AtOnce,
             SmbWriteTimes::Delayed => WriteTimes::Delayed,
         },
         smb1: args.protocols.smb1,
         bindery_profiles: accounts.iter().map(bindery_profile).collect(),
-        keys: keys(&args.access)?,
+        keys: keys(&identity)?,
         accounts: accounts.into_iter().map(|account| (account.name, account.password)).collect(),
         log_logins: args.access.log_logins,
         read_only: args.read_only,
         name: args.name.clone(),
         nfs_state: args.protocols.nfs_state.clone(),
-        nfs_tls: nfs_tls(&args.access)?,
+        nfs_tls: nfs_tls(&identity)?,
         nfs_udp: args.protocols.nfs_udp,
         expose_nfs: args.access.expose_nfs,
         max_clients: args.access.max_clients,
@@ -264,7 +285,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
              protected",
         );
     }
-    print_out(&(urls(&servers, account.as_deref(), args) + "serving; press Ctrl-C to end\n"))?;
+    print_out(&(urls(&servers, account.as_deref(), args, &identity) + "serving; press Ctrl-C to end\n"))?;
     interrupts.wait();
     // A volume may block for a long time, and the threads that call it cannot be interrupted.
     message("stopping; a second signal ends the program at once");
@@ -278,24 +299,23 @@ fn bindery_profile(account: &Account) -> (String, BinderyProfile) {
     (account.name.clone(), profile)
 }
 
-/// The keys of --keytab.
-fn keys(access: &AccessFlags) -> Result<Option<AcceptorKeys>, Failure> {
-    let Some(path) = &access.keytab else { return Ok(None) };
-    warn_of_readers("--keytab", path);
+/// The Kerberos keys of the server.
+fn keys(identity: &IdentityFile) -> Result<Option<AcceptorKeys>, Failure> {
+    let Some(path) = &identity.keytab else { return Ok(None) };
+    warn_of_readers("keytab", path);
     let keys = AcceptorKeys::read(path);
-    keys.map(Some).map_err(|error| Failure::usage(format!("--keytab {}: {error}", path.display())))
+    keys.map(Some).map_err(|error| identity.error(format!("keytab {}: {error}", path.display())))
 }
 
-/// The certificate of --tls-cert.
-fn nfs_tls(access: &AccessFlags) -> Result<Option<NfsTls>, Failure> {
-    let (Some(certificate), Some(key)) = (&access.tls_cert, &access.tls_key) else { return Ok(None) };
-    let tls = tls::server(certificate, key, access.tls_client_ca.as_deref())?;
-    Ok(Some(NfsTls { tls, required: access.tls_required }))
+/// The certificate of the server.
+fn nfs_tls(identity: &IdentityFile) -> Result<Option<NfsTls>, Failure> {
+    let (Some(certificate), Some(key)) = (&identity.tls_cert, &identity.tls_key) else { return Ok(None) };
+    Ok(Some(NfsTls { tls: tls::server(identity, certificate, key)?, required: identity.tls_required }))
 }
 
 /// The option of an NFS URL that the server requires.
-fn nfs_option(access: &AccessFlags) -> &'static str {
-    match (access.tls_required, &access.tls_client_ca) {
+fn nfs_option(identity: &IdentityFile) -> &'static str {
+    match (identity.tls_required, &identity.tls_client_ca) {
         (false, _) => "",
         (true, None) => "&xprtsec=tls",
         (true, Some(_)) => "&xprtsec=mtls",
@@ -330,7 +350,12 @@ fn single_account(access: &AccessFlags) -> Result<Vec<Account>, Failure> {
 }
 
 /// The URLs of the servers, one per line, with the name of the first account.
-fn urls(servers: &EmbeddedServers, account: Option<&str>, args: &ServeArgs) -> String {
+fn urls(
+    servers: &EmbeddedServers,
+    account: Option<&str>,
+    args: &ServeArgs,
+    identity: &IdentityFile,
+) -> String {
     let account = account.map_or(String::new(), |account| format!("{account}@"));
     let volume = args.name.to_uppercase();
     let mut urls = Vec::new();
@@ -343,7 +368,7 @@ fn urls(servers: &EmbeddedServers, account: Option<&str>, args: &ServeArgs) -> S
             }
             "ncp-ipx" => urls.push(format!("ncp://{account}{addr}/{volume}?transport=ipx")),
             _ => {
-                let option = nfs_option(&args.access);
+                let option = nfs_option(identity);
                 let url = format!("nfs://{addr}/{}?mountport={}{option}", args.name, addr.port());
                 if args.protocols.nfs_udp {
                     urls.push(format!("{url}&proto=udp"));
@@ -399,14 +424,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn settings_of_ncp_are_named() {
+        let settings: NcpSettings = "sign=3,names=dos,watchdog=10s/3".parse().unwrap();
+        assert_eq!((settings.signatures, settings.names), (Level::from_number(3).unwrap(), NameSpaces::Dos));
+        assert_eq!("".parse(), Ok(NcpSettings::default()));
+        for (text, word) in [
+            ("sing=3", "did you mean sign?"),
+            ("sign=4", "the levels are 0 to 3"),
+            ("commit=x", "disk and none"),
+            ("names", "write NAME=VALUE"),
+            ("watchdog=5m", "TIME/N"),
+        ] {
+            let error = text.parse::<NcpSettings>().unwrap_err();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+
+    #[test]
     fn watchdog_has_a_time_and_a_number_of_queries() {
-        assert_eq!(parse_watchdog("5m,10"), Ok(Watchdog::default()));
-        let watchdog = parse_watchdog("10s, 3").unwrap();
+        assert_eq!(parse_watchdog("5m/10"), Ok(Watchdog::default()));
+        let watchdog = parse_watchdog("10s/3").unwrap();
         assert_eq!(
             (watchdog.idle, watchdog.interval, watchdog.attempts),
             (Duration::from_secs(10), Duration::from_secs(2), 3)
         );
-        for wrong in ["", "10s", "0s,3", "25h,3", "10s,0", "10s,many", "3,10s"] {
+        for wrong in ["", "10s", "0s/3", "25h/3", "10s/0", "10s/many", "3/10s"] {
             assert!(parse_watchdog(wrong).is_err(), "{wrong}");
         }
     }

@@ -1,70 +1,91 @@
-//! `sharebench survey`: an inventory of a share as a workload file. The file contains no names.
+//! `sharebench learn SHARE`: an inventory of a share as a workload file. The file contains no names.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
 use sharebench_engine::{Refusal, Survey, survey};
 use sharebench_model::units::{ByteSize, counted, parse_duration, percent};
-use sharebench_plan::target_url;
 use sharebench_report::plain;
 
 use crate::exit::Failure;
 use crate::files;
 use crate::flags::login::LoginFlags;
+use crate::flags::output::QuietFlags;
 use crate::output::{line, print_out};
 use crate::run::{named_targets, targets};
 
-pub const SURVEY_HELP: &str = "Examples:
-  sharebench survey /mnt/nas -o mine.toml
-  sharebench load smb://alice@nas/share --preset mine.toml";
+/// Files that are described at most.
+const MAX_FILES: u64 = 1_000_000;
+/// Files in the data set of the workload.
+const FILES: u64 = 1_000;
+/// Longest wait for a reply of the target.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-#[derive(Debug, Args)]
-pub struct SurveyArgs {
-    /// Directory or other target to survey.
-    #[arg(value_name = "PATH|TARGET", value_parser = target_url)]
-    pub target: String,
-    /// Write the workload to FILE [default: standard output].
-    #[arg(long, short, value_name = "FILE.toml")]
-    pub output: Option<PathBuf>,
-    /// Describe at most N files: if the target has more, a random sample of N of them. All directories are listed.
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_files: u64,
-    /// Number of files in the data set of the workload, which keeps the shares of types and sizes.
-    #[arg(long, value_name = "N", default_value_t = 1_000)]
-    pub files: u64,
-    /// Longest wait for a reply of the target.
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
-    pub timeout: Duration,
+/// Options of a survey.
+#[derive(Debug, Args, Clone, Default)]
+#[command(next_help_heading = "Survey of a share")]
+pub struct SurveyFlags {
+    /// Describe at most N files: if the share has more, a random sample of N of them. All directories are listed [default:
+    /// 1000000].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_files: Option<u64>,
+    /// Number of files in the data set of the workload, which keeps the shares of types and sizes [default: 1000].
+    #[arg(long, value_name = "N")]
+    pub files: Option<u64>,
+    /// Longest wait for a reply of the target [default: 30s].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub timeout: Option<Duration>,
     #[command(flatten)]
     pub login: LoginFlags,
 }
 
-/// Surveys the target and writes a workload file.
-pub fn run(args: &SurveyArgs) -> Result<ExitCode, Failure> {
-    let target = targets::open(&named_targets::url(&args.target)?, &args.login)?;
-    let found = survey(target.as_ref(), args.max_files, args.timeout)?;
-    report_gaps(&found);
+impl SurveyFlags {
+    /// An option that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("--max-files", self.max_files.is_some()),
+            ("--files", self.files.is_some()),
+            ("--timeout", self.timeout.is_some()),
+            ("--password-file or --identity", self.login.any()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
+    }
+}
+
+/// Surveys a share, and writes the workload to `output` or prints it.
+pub fn run(
+    share: &str,
+    output: Option<&Path>,
+    flags: &SurveyFlags,
+    quiet: QuietFlags,
+) -> Result<ExitCode, Failure> {
+    let target = targets::open(&named_targets::url(share)?, &flags.login.read()?)?;
+    let max_files = flags.max_files.unwrap_or(MAX_FILES);
+    let found = survey(target.as_ref(), max_files, flags.timeout.unwrap_or(TIMEOUT))?;
+    if !quiet.quiet {
+        report_gaps(&found);
+    }
     if found.files() == 0 {
-        return Err(Failure::usage(format!("{}: no file has content", args.target)));
+        return Err(Failure::usage(format!("{share}: no file has content")));
     }
-    let text = workload(&found, args.files.clamp(1, found.files()));
-    match &args.output {
-        Some(path) if path != Path::new(files::STANDARD_OUTPUT) => {
-            files::write(path, text.as_bytes())
-                .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-            line(format_args!(
-                "{}: {}; use it with: sharebench load TARGET --preset {}",
-                path.display(),
-                counted(found.files(), "file"),
-                path.display()
-            ));
-            Ok(ExitCode::SUCCESS)
-        }
-        _ => print_out(&text),
+    let text = workload(&found, flags.files.unwrap_or(FILES).clamp(1, found.files()));
+    let Some(path) = output.filter(|path| *path != Path::new(files::STANDARD_OUTPUT)) else {
+        return print_out(&text);
+    };
+    files::write(path, text.as_bytes())
+        .map_err(|error| Failure::usage(format!("--output {}: {error}", path.display())))?;
+    if !quiet.quiet {
+        line(format_args!(
+            "{}: {}; use it with: sharebench load TARGET --preset {}",
+            path.display(),
+            counted(found.files(), "file"),
+            path.display()
+        ));
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// States on the terminal what the survey leaves out.

@@ -4,13 +4,37 @@ use clap::Args;
 use sharebench_model::units::ByteSize;
 use sharebench_plan::{
     Auto, DirectoryLayout, Io500, MetadataAxes, Plan, Policies, ResolvedPlan, Sweep, SweepPreset, SweepTest,
-    Values,
+    SweepTestName, Values,
 };
 
 use crate::commands::cell_args::CellArgs;
 use crate::commands::from_flags::{flat, resolve};
 use crate::exit::Failure;
 use crate::flags::heading;
+use crate::flags::short_help::ShortHelp;
+
+/// What `sweep -h` shows.
+pub const SWEEP_SHORT_HELP: ShortHelp = ShortHelp {
+    options: &[
+        ("file_sizes", "File sizes, such as 64KiB,1MiB or 1MiB..1GiB x4"),
+        ("record_sizes", "Bytes per operation, such as 4KiB,1MiB"),
+        ("tests", "Tests or groups, such as read,write or metadata"),
+        ("depths", "Queue depths: operations in flight per job"),
+        ("jobs", "Jobs at once"),
+        ("quick", "6 repetitions of each cell"),
+        ("precision", "Repeat until intervals are at most ±PERCENT"),
+        ("time_budget", "Measure for TIME in total"),
+        ("vary", "Values of URL options: sign=off,required"),
+        ("password_file", "Read the password from the first line of FILE"),
+        ("db", "Results database"),
+        ("report", "Also write an HTML report to FILE"),
+    ],
+    examples: "Examples:
+  sharebench sweep smb://alice@nas/share nfs://nas/export /mnt/nas --quick
+  sharebench sweep /mnt/nas --file-sizes 1MiB,64MiB --tests read,random-read
+  sharebench sweep nfs://nas/export --tests metadata --vary nconnect=1,4
+All options, by groups: sharebench sweep --help",
+};
 
 pub const SWEEP_HELP: &str = "Examples:
   sharebench sweep /mnt/nas
@@ -38,13 +62,11 @@ pub struct SweepAxes {
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub record_sizes: Option<Vec<Values<ByteSize>>>,
     /// Tests or groups of tests: usual, requests, streams, mmap, all (docs/measure/sweeps.md lists them), metadata
-    /// and server-side (docs/measure/metadata.md), locks (docs/measure/locks.md) [default: usual].
-    #[arg(long, value_name = "TESTS", value_delimiter = ',', value_parser = SweepTest::named)]
-    pub tests: Option<Vec<Vec<SweepTest>>>,
-    /// Phases of IO500: mdtest-easy (empty files, own directories), mdtest-hard (3901 bytes, one directory for all jobs),
-    /// io500 (all phases and the score; takes --jobs, --file-sizes and --entries; not an official submission).
-    #[arg(long, value_name = "NAME", conflicts_with = "tests")]
-    pub preset: Option<SweepPreset>,
+    /// and server-side (docs/measure/metadata.md), locks (docs/measure/locks.md). Or, alone, phases of IO500: mdtest-easy
+    /// (empty files, own directories), mdtest-hard (3901 bytes, one directory for all jobs), io500 (all phases and the
+    /// score; takes --jobs, --file-sizes and --entries; not an official submission) [default: usual].
+    #[arg(long, value_name = "TESTS", value_delimiter = ',')]
+    pub tests: Option<Vec<SweepTestName>>,
     /// Queue depths: operations in flight per job [default: 1].
     #[arg(long, value_name = "DEPTHS", value_delimiter = ',')]
     pub depths: Option<Vec<Values<u32>>>,
@@ -54,27 +76,15 @@ pub struct SweepAxes {
     /// Let all jobs share one file, each with its own part, instead of one file per job.
     #[arg(long, requires = "jobs")]
     pub shared_file: bool,
-    /// Align offsets to multiples of SIZE; 0 means the record size [default: 0].
-    #[arg(long, value_delimiter = ',', value_name = "SIZE")]
-    pub align: Option<Vec<Values<ByteSize>>>,
-    /// Distance between the records of stride-read, in records [default: 17].
-    #[arg(long, value_delimiter = ',', value_name = "RECORDS")]
-    pub stride: Option<Vec<Values<u32>>>,
     /// Percentage of reads in random-mix [default: 50].
     #[arg(long, value_delimiter = ',', value_name = "PERCENT")]
     pub read_percent: Option<Vec<Values<u32>>>,
-    /// Buffer size of fwrite, frewrite, fread and freread [default: 64KiB].
-    #[arg(long, value_name = "SIZE")]
-    pub stream_buffer: Option<ByteSize>,
     /// Entries per directory of the metadata tests; lists and ranges such as 1..1000000 x10 [default: 1000].
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub entries: Option<Vec<Values<u32>>>,
     /// Directories of the metadata tests: own (one per job), shared (one for all jobs), tree [default: own].
     #[arg(long, value_name = "LAYOUTS", value_delimiter = ',')]
     pub layouts: Option<Vec<DirectoryLayout>>,
-    /// Characters of each name in the metadata tests [default: 16].
-    #[arg(long, value_name = "N", value_delimiter = ',')]
-    pub name_lengths: Option<Vec<Values<u32>>>,
     /// Bytes of each file that create-write, truncate and open-read-close use [default: 3901B].
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub entry_sizes: Option<Vec<Values<ByteSize>>>,
@@ -85,43 +95,32 @@ pub struct SweepAxes {
     /// 1MiB,16MiB].
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub copy_sizes: Option<Vec<Values<ByteSize>>>,
-    /// Maximum number of entries that a job works on in one pass of a metadata test [default: 1000].
-    #[arg(long, value_name = "N")]
-    pub batch: Option<u32>,
-    /// Levels of the tree of --layouts tree [default: 2].
-    #[arg(long, value_name = "N")]
-    pub tree_depth: Option<u32>,
-    /// Directories in each directory of the tree [default: 4].
-    #[arg(long, value_name = "N")]
-    pub tree_fan_out: Option<u32>,
 }
 
 /// The plan of `sharebench sweep`.
 pub fn plan(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
     let axes = &args.axes;
-    if axes.preset == Some(SweepPreset::Io500) {
-        let io500 = Some(io500(axes, &args.policies.typed())?);
-        return resolve(&Plan { io500, ..args.plan_without_grid("io500")? });
-    }
-    let (tests, metadata_tests) = match axes.tests.as_deref() {
-        Some(tests) => SweepTest::divided(&tests.concat()),
-        None => (None, None),
+    let (preset, (tests, metadata_tests)) = match axes.tests.as_deref() {
+        None => (None, (None, None)),
+        Some([SweepTestName::Preset(SweepPreset::Io500)]) => {
+            let io500 = Some(io500(axes, &args.policies.typed())?);
+            return resolve(&Plan { io500, ..args.plan_without_grid("io500")? });
+        }
+        Some([SweepTestName::Preset(SweepPreset::Metadata(preset))]) => (Some(*preset), (None, None)),
+        Some(names) => (None, SweepTest::divided(&single_tests(names)?)),
     };
     let metadata = MetadataAxes {
         tests: metadata_tests,
         entries: flat(axes.entries.as_deref()),
         layouts: axes.layouts.clone(),
-        name_lengths: flat(axes.name_lengths.as_deref()),
         entry_sizes: flat(axes.entry_sizes.as_deref()),
         filled: axes.filled.then_some(true),
         copy_sizes: flat(axes.copy_sizes.as_deref()),
-        batch: axes.batch,
-        tree_depth: axes.tree_depth,
-        tree_fan_out: axes.tree_fan_out,
+        ..MetadataAxes::default()
     };
-    let metadata = match axes.preset {
-        Some(SweepPreset::Metadata(preset)) => metadata.with_preset(preset),
-        Some(SweepPreset::Io500) | None => metadata,
+    let metadata = match preset {
+        Some(preset) => metadata.with_preset(preset),
+        None => metadata,
     };
     let sweep = Sweep {
         auto: axes.auto,
@@ -131,14 +130,27 @@ pub fn plan(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
         depths: flat(axes.depths.as_deref()),
         jobs: flat(axes.jobs.as_deref()),
         shared_file: axes.shared_file.then_some(true),
-        align: flat(axes.align.as_deref()),
-        stride: flat(axes.stride.as_deref()),
         read_percent: flat(axes.read_percent.as_deref()),
-        stream_buffer: axes.stream_buffer,
         policies: args.policies.typed(),
         metadata,
+        ..Sweep::default()
     };
     resolve(&Plan { sweep: Some(sweep), ..args.plan_without_grid("sweep")? })
+}
+
+/// The tests of several names. Names that set the axes of their tests stand alone.
+fn single_tests(names: &[SweepTestName]) -> Result<Vec<SweepTest>, Failure> {
+    let mut tests = Vec::new();
+    for name in names {
+        let SweepTestName::Tests(named) = name else {
+            let presets = SweepPreset::NAMES.join(", ");
+            return Err(Failure::usage(format!(
+                "--tests: {presets} set the axes of their tests; give one of them alone"
+            )));
+        };
+        tests.extend(named);
+    }
+    Ok(tests)
 }
 
 /// The section of a plan with the phases of IO500. What the phases fix is a mistake of the user.
@@ -148,27 +160,18 @@ fn io500(axes: &SweepAxes, policies: &Policies) -> Result<Io500, Failure> {
         ("--record-sizes", axes.record_sizes.is_some()),
         ("--depths", axes.depths.is_some()),
         ("--shared-file", axes.shared_file),
-        ("--align", axes.align.is_some()),
-        ("--stride", axes.stride.is_some()),
         ("--read-percent", axes.read_percent.is_some()),
-        ("--stream-buffer", axes.stream_buffer.is_some()),
         ("--layouts", axes.layouts.is_some()),
-        ("--name-lengths", axes.name_lengths.is_some()),
         ("--entry-sizes", axes.entry_sizes.is_some()),
         ("--filled", axes.filled),
         ("--copy-sizes", axes.copy_sizes.is_some()),
-        ("--batch", axes.batch.is_some()),
-        ("--tree-depth", axes.tree_depth.is_some()),
-        ("--tree-fan-out", axes.tree_fan_out.is_some()),
         ("--cache", policies.cache.is_some()),
         ("--sync", policies.sync.is_some()),
         ("--server-cache", policies.server_cache.is_some()),
-        ("--displace", policies.displace.is_some()),
-        ("--include-close", policies.include_close == Some(true)),
-        ("--include-flush", policies.include_flush == Some(true)),
+        ("--include", policies.include.is_some()),
     ];
     if let Some((flag, _)) = fixed.into_iter().find(|(_, given)| *given) {
-        return Err(Failure::usage(format!("{flag}: the phases of --preset io500 are fixed; leave it out")));
+        return Err(Failure::usage(format!("{flag}: the phases of --tests io500 are fixed; leave it out")));
     }
     Ok(Io500 {
         jobs: single("--jobs", axes.jobs.as_deref())?,
@@ -182,6 +185,6 @@ fn single<T: Copy>(flag: &str, values: Option<&[Values<T>]>) -> Result<Option<T>
     match flat(values).as_deref() {
         None => Ok(None),
         Some([value]) => Ok(Some(*value)),
-        Some(_) => Err(Failure::usage(format!("{flag}: --preset io500 takes one value"))),
+        Some(_) => Err(Failure::usage(format!("{flag}: --tests io500 takes one value"))),
     }
 }

@@ -27,7 +27,7 @@ pub fn weights(name: &str) -> Result<Weights, Failure> {
     });
     let Some(workload) = workload else {
         return Err(Failure::usage(format!(
-            "--weights {name}: it contains no workload; `sharebench survey` writes one"
+            "--weights {name}: it contains no workload; `sharebench learn` writes one"
         )));
     };
     let parts =

@@ -26,14 +26,6 @@ pub struct CellRepetitionFlags {
     /// --precision, end as soon as all intervals are narrow enough.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub time_budget: Option<Duration>,
-    /// Measure each cell for at least TIME per repetition [default: 60ms in slices until an interval is narrow, 200ms
-    /// otherwise].
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub min_sample_time: Option<Duration>,
-    /// Alternate between several targets: at least TIME and 50 operations of each before the next. 0s measures each to
-    /// the end of its sample [default: 10ms].
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub slice_time: Option<Duration>,
 }
 
 impl CellRepetitionFlags {

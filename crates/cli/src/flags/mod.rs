@@ -1,6 +1,5 @@
 //! The groups of options that several commands share. A command includes only the groups that it honours.
 
-pub mod axes;
 pub mod cache_probes;
 pub mod cell_repetition;
 pub mod dashboard;
@@ -16,7 +15,8 @@ pub mod plan_flags;
 pub mod policies;
 pub mod ranks;
 pub mod run_flags;
-pub mod security;
+pub mod short_help;
+pub mod vary;
 pub mod work_dir;
 
 /// Titles of the groups of options in help texts.

@@ -6,8 +6,8 @@ use clap::Args;
 use sharebench_model::units::{BitRate, parse_duration};
 use sharebench_plan::Verify;
 
-use super::axes::AxisFlags;
 use super::heading;
+use super::vary::VaryFlags;
 
 /// Keys of every plan. An option that is not given leaves the default of the plan.
 #[derive(Debug, Args, Default)]
@@ -29,7 +29,7 @@ pub struct PlanFlags {
     #[arg(long, value_name = "RATE", help_heading = heading::TARGETS)]
     pub link: Option<BitRate>,
     #[command(flatten)]
-    pub axes: AxisFlags,
+    pub vary: VaryFlags,
     /// Title of the run.
     #[arg(long, value_name = "TEXT", help_heading = heading::OUTPUT)]
     pub title: Option<String>,

@@ -1,9 +1,8 @@
 //! The options for caches, durability and what the measured time includes.
 
 use clap::Args;
-use sharebench_model::units::ByteSize;
 use sharebench_model::{CachePolicy, SyncPolicy};
-use sharebench_plan::{Policies, ServerCacheState};
+use sharebench_plan::{Included, Policies, ServerCacheState};
 
 use super::heading;
 
@@ -22,16 +21,10 @@ pub struct PolicyFlags {
     /// (as the cell before left it) [default: warm; as-is with --pre-step-cmd].
     #[arg(long, value_name = "STATES", value_delimiter = ',')]
     pub server_cache: Option<Vec<ServerCacheState>>,
-    /// Bytes of other data to read before each pass of a cold cell, more than the server caches [default: the size of
-    /// --cache-probes, or 4 times the largest file, at least 256MiB].
-    #[arg(long, value_name = "SIZE")]
-    pub displace: Option<ByteSize>,
-    /// Include the time of closing the file.
-    #[arg(long)]
-    pub include_close: bool,
-    /// Include the time of flushing writes to stable storage (fsync, FLUSH, COMMIT).
-    #[arg(long)]
-    pub include_flush: bool,
+    /// Include in the measured time: close (closing the file), flush (bringing writes to stable storage by fsync, FLUSH or
+    /// COMMIT).
+    #[arg(long, value_name = "STEPS", value_delimiter = ',')]
+    pub include: Option<Vec<Included>>,
 }
 
 impl PolicyFlags {
@@ -41,9 +34,8 @@ impl PolicyFlags {
             cache: self.cache.clone(),
             sync: self.sync.clone(),
             server_cache: self.server_cache.clone(),
-            displace: self.displace,
-            include_close: self.include_close.then_some(true),
-            include_flush: self.include_flush.then_some(true),
+            displace: None,
+            include: self.include.clone(),
         }
     }
 }

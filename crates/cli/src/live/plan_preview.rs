@@ -67,7 +67,7 @@ fn displaced(plan: &ResolvedPlan) -> Option<String> {
     let bytes = cold.max()?;
     let rate = SlowestTarget::ASSUMED.bytes_per_s as f64;
     Some(format!(
-        "before each pass of a cold cell {} of other data is read (--displace), in {} at {}; a server that caches more \
+        "before each pass of a cold cell {} of other data is read (`displace` of a plan), in {} at {}; a server that caches more \
          stays warm",
         show_size(bytes),
         show_seconds(bytes as f64 / rate),
@@ -249,7 +249,7 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
         let lines = plan_preview(&Plan::parse(text).unwrap().resolve().unwrap());
         assert_eq!(
             lines[2],
-            "before each pass of a cold cell 256 MiB of other data is read (--displace), in 13 s at 20.0 MB/s; a server \
+            "before each pass of a cold cell 256 MiB of other data is read (`displace` of a plan), in 13 s at 20.0 MB/s; a server \
              that caches more stays warm"
         );
     }

@@ -5,6 +5,7 @@ pub mod credentials;
 pub mod environment;
 mod event_sink;
 pub mod hint;
+pub mod identity;
 pub mod interrupts;
 pub mod loadfile;
 pub mod measure;

@@ -12,12 +12,13 @@ use sharebench_smb::{SmbProbe, SmbTarget};
 use sharebench_target::{NullTarget, Secret, Target, TargetUrl, WithBypass};
 
 use crate::exit::Failure;
-use crate::flags::login::{LoginFlags, TlsFlags};
+use crate::flags::login::Login;
+use crate::run::identity::IdentityFile;
 use crate::run::{credentials, tickets, tls};
 use crate::system::local_target;
 
 /// Opens all targets of a plan, without connecting.
-pub fn open_all(plan: &ResolvedPlan, login: &LoginFlags) -> Result<Vec<Arc<dyn Target>>, Failure> {
+pub fn open_all(plan: &ResolvedPlan, login: &Login) -> Result<Vec<Arc<dyn Target>>, Failure> {
     let bypasses = plan.cache_probes.as_ref().map_or(&[][..], |probes| &probes.bypass);
     let without_tickets = login.without_tickets();
     let with_bypass = |target: &PlannedTarget| {
@@ -32,7 +33,7 @@ pub fn open_all(plan: &ResolvedPlan, login: &LoginFlags) -> Result<Vec<Arc<dyn T
         }
     };
     reject_one_directory_twice(&plan.targets)?;
-    reject_unused_certificates(plan, &login.tls)?;
+    reject_unused_certificates(plan, &login.identity)?;
     plan.targets.iter().map(with_bypass).collect()
 }
 
@@ -70,21 +71,21 @@ fn is_baseline(target: &PlannedTarget, targets: &[PlannedTarget]) -> bool {
 }
 
 /// Rejects certificates that no target uses: the user believes that the connections are protected.
-fn reject_unused_certificates(plan: &ResolvedPlan, flags: &TlsFlags) -> Result<(), Failure> {
+fn reject_unused_certificates(plan: &ResolvedPlan, identity: &IdentityFile) -> Result<(), Failure> {
     let uses = |target: &PlannedTarget| {
         let url = TargetUrl::parse(&target.url).ok();
         url.and_then(|url| url.options.get("xprtsec").cloned()).is_some_and(|value| value != "none")
     };
-    if flags.any() && !plan.targets.iter().any(uses) {
-        return Err(Failure::usage(
-            "--tls-ca, --tls-cert and --tls-key need xprtsec=tls or xprtsec=mtls in the URL of a target",
-        ));
+    let has_certificates = identity.tls_ca.is_some() || identity.tls_cert.is_some();
+    if has_certificates && !plan.targets.iter().any(uses) {
+        return Err(identity
+            .error("tls_ca, tls_cert and tls_key need xprtsec=tls or xprtsec=mtls in the URL of a target"));
     }
     Ok(())
 }
 
 /// Opens the target of a URL, without connecting.
-pub fn open(url: &str, login: &LoginFlags) -> Result<Arc<dyn Target>, Failure> {
+pub fn open(url: &str, login: &Login) -> Result<Arc<dyn Target>, Failure> {
     // Measures the generator itself; it is not a share, so the help does not list it.
     if url == "null://" {
         return Ok(Arc::new(NullTarget));
@@ -106,7 +107,7 @@ pub fn open(url: &str, login: &LoginFlags) -> Result<Arc<dyn Target>, Failure> {
 }
 
 /// An SMB target. A login with Kerberos needs no password, but uses one that was given.
-fn open_smb(url: TargetUrl, login: &LoginFlags) -> Result<Arc<dyn Target>, Failure> {
+fn open_smb(url: TargetUrl, login: &Login) -> Result<Arc<dyn Target>, Failure> {
     // Report errors of the URL before a prompt for the password.
     let checked = SmbTarget::from_url(url.clone(), Secret::default())?;
     if let Some(tickets) = smb_tickets(&url, login, checked.requires_kerberos())? {
@@ -114,9 +115,11 @@ fn open_smb(url: TargetUrl, login: &LoginFlags) -> Result<Arc<dyn Target>, Failu
     }
     let secret = match url.user {
         Some(_) if checked.requires_kerberos() => {
-            credentials::given_for(&url, login.file())?.unwrap_or_default()
+            credentials::given_for(&url, login.password_file.as_deref())?.unwrap_or_default()
         }
-        Some(_) if checked.has_ticket() => credentials::given_for(&url, login.file())?.unwrap_or_default(),
+        Some(_) if checked.has_ticket() => {
+            credentials::given_for(&url, login.password_file.as_deref())?.unwrap_or_default()
+        }
         _ => secret_for(&url, login)?,
     };
     Ok(Arc::new(SmbTarget::from_url(url, secret)?))
@@ -125,12 +128,12 @@ fn open_smb(url: TargetUrl, login: &LoginFlags) -> Result<Arc<dyn Target>, Failu
 /// The tickets that the options select for an SMB URL.
 fn smb_tickets(
     url: &TargetUrl,
-    login: &LoginFlags,
+    login: &Login,
     requires_kerberos: bool,
 ) -> Result<Option<TicketPool>, Failure> {
-    let selected = tickets::selected(login)?;
+    let selected = tickets::selected(&login.identity)?;
     if selected.is_some() && !requires_kerberos {
-        let detail = "--keytab, --principal and --credentials need auth=kerberos";
+        let detail = "keytab, principal and credentials of --identity need auth=kerberos";
         return Err(Failure::usage(format!("{url}: {detail} in the URL")));
     }
     Ok(selected)
@@ -141,7 +144,7 @@ pub type OptionalTarget = Option<Arc<dyn Target>>;
 
 /// The probe of an SMB server, which logs in as a run does, and the target. Without a password and a ticket it does not log
 /// in.
-pub fn smb_probe(url: TargetUrl, login: &LoginFlags) -> Result<(SmbProbe, OptionalTarget), Failure> {
+pub fn smb_probe(url: TargetUrl, login: &Login) -> Result<(SmbProbe, OptionalTarget), Failure> {
     // Report errors of the URL before a prompt for the password.
     let checked = SmbProbe::from_url(url.clone(), None)?;
     if let Some(tickets) = smb_tickets(&url, login, checked.requires_kerberos())? {
@@ -150,8 +153,8 @@ pub fn smb_probe(url: TargetUrl, login: &LoginFlags) -> Result<(SmbProbe, Option
         return Ok((checked.with_tickets(tickets), target));
     }
     let password = match url.user {
-        Some(_) if checked.logs_in() => credentials::given_for(&url, login.file())?,
-        Some(_) => credentials::if_known(&url, login.file())?,
+        Some(_) if checked.logs_in() => credentials::given_for(&url, login.password_file.as_deref())?,
+        Some(_) => credentials::if_known(&url, login.password_file.as_deref())?,
         None => None,
     };
     let probe = SmbProbe::from_url(url.clone(), password.clone())?;
@@ -160,11 +163,11 @@ pub fn smb_probe(url: TargetUrl, login: &LoginFlags) -> Result<(SmbProbe, Option
 }
 
 /// The probe of an NCP server, which logs in as a run does, and the target. Without a password it does not log in.
-pub fn ncp_probe(url: TargetUrl, login: &LoginFlags) -> Result<(NcpProbe, OptionalTarget), Failure> {
+pub fn ncp_probe(url: TargetUrl, login: &Login) -> Result<(NcpProbe, OptionalTarget), Failure> {
     // Report errors of the URL before a prompt for the password.
     NcpProbe::from_url(url.clone(), None)?;
     let password = match url.user {
-        Some(_) => credentials::if_known(&url, login.file())?,
+        Some(_) => credentials::if_known(&url, login.password_file.as_deref())?,
         None => None,
     };
     let logs_in = url.user.is_none() || password.is_some();
@@ -174,11 +177,11 @@ pub fn ncp_probe(url: TargetUrl, login: &LoginFlags) -> Result<(NcpProbe, Option
 }
 
 /// The probe of an NFS server, which logs in as a run does, and the target.
-pub fn nfs_probe(url: &TargetUrl, login: &LoginFlags) -> Result<(NfsProbe, OptionalTarget), Failure> {
+pub fn nfs_probe(url: &TargetUrl, login: &Login) -> Result<(NfsProbe, OptionalTarget), Failure> {
     let probe = NfsProbe::from_url(url.clone())?;
     let probe = match probe.xprtsec() {
         Xprtsec::None => probe,
-        requested => probe.with_tls(tls::client(&login.tls, requested, url)?),
+        requested => probe.with_tls(tls::client(&login.identity, requested, url)?),
     };
     let target = open_nfs(url, login).ok();
     let probe = match nfs_tickets(url, login, probe.uses_kerberos())? {
@@ -189,11 +192,11 @@ pub fn nfs_probe(url: &TargetUrl, login: &LoginFlags) -> Result<(NfsProbe, Optio
 }
 
 /// An NFS target. Only Kerberos has accounts.
-fn open_nfs(url: &TargetUrl, login: &LoginFlags) -> Result<Arc<dyn Target>, Failure> {
+fn open_nfs(url: &TargetUrl, login: &Login) -> Result<Arc<dyn Target>, Failure> {
     let target = NfsTarget::from_url(url.clone())?;
     let target = match target.xprtsec() {
         Xprtsec::None => target,
-        requested => target.with_tls(tls::client(&login.tls, requested, url)?),
+        requested => target.with_tls(tls::client(&login.identity, requested, url)?),
     };
     Ok(match nfs_tickets(url, login, target.uses_kerberos())? {
         Some(tickets) => Arc::new(target.with_tickets(tickets)),
@@ -203,29 +206,25 @@ fn open_nfs(url: &TargetUrl, login: &LoginFlags) -> Result<Arc<dyn Target>, Fail
 
 /// The tickets that the options select for an NFS URL, or that a password buys; none where those of the user's cache are
 /// used.
-fn nfs_tickets(
-    url: &TargetUrl,
-    login: &LoginFlags,
-    uses_kerberos: bool,
-) -> Result<Option<TicketPool>, Failure> {
-    let selected = tickets::selected(login)?;
+fn nfs_tickets(url: &TargetUrl, login: &Login, uses_kerberos: bool) -> Result<Option<TicketPool>, Failure> {
+    let selected = tickets::selected(&login.identity)?;
     if selected.is_some() && !uses_kerberos {
         return Err(Failure::usage(format!(
-            "{url}: --keytab, --principal and --credentials need sec=krb5, krb5i or krb5p in the URL"
+            "{url}: keytab, principal and credentials of --identity need sec=krb5, krb5i or krb5p in the URL"
         )));
     }
     if selected.is_some() || !uses_kerberos {
         return Ok(selected);
     }
     let Some(user) = &url.user else { return Ok(None) };
-    let secret = credentials::given_for(url, login.file())?;
+    let secret = credentials::given_for(url, login.password_file.as_deref())?;
     Ok(secret.map(|secret| SharedCredential::new(Identity::password(user, secret)).into()))
 }
 
 /// The password of the URL's account; a URL without an account needs none.
-fn secret_for(url: &TargetUrl, login: &LoginFlags) -> Result<Secret, Failure> {
+fn secret_for(url: &TargetUrl, login: &Login) -> Result<Secret, Failure> {
     match url.user {
-        Some(_) => credentials::for_target(url, login.file()),
+        Some(_) => credentials::for_target(url, login.password_file.as_deref()),
         None => Ok(Secret::default()),
     }
 }
@@ -273,7 +272,7 @@ mod tests {
                 OptionValues::Number { least, most } => {
                     (format!("{least} {most}"), (u64::from(most) + 1).to_string())
                 }
-                OptionValues::Distance => ("20ms,100Mbit".to_owned(), "no-distance".to_owned()),
+                OptionValues::Distance => ("20ms/100Mbit".to_owned(), "no-distance".to_owned()),
                 OptionValues::Text(_) => (String::new(), String::new()),
             };
             for value in right.split_whitespace() {

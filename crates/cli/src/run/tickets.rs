@@ -1,4 +1,4 @@
-//! The Kerberos identities that the options select.
+//! The Kerberos principals that an identity names.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,49 +8,44 @@ use sharebench_target::{Secret, wipe};
 
 use crate::exit::Failure;
 use crate::files;
-use crate::flags::login::LoginFlags;
 use crate::run::accounts_file::check_readers;
 use crate::run::credentials::warn_of_readers;
+use crate::run::identity::IdentityFile;
 
-/// The identities of `--keytab`, `--principal` and `--credentials`; none without these options.
-pub fn selected(flags: &LoginFlags) -> Result<Option<TicketPool>, Failure> {
-    let keytab = flags.keytab.as_deref();
+/// The Kerberos identities of a file; none if it names none.
+pub fn selected(identity: &IdentityFile) -> Result<Option<TicketPool>, Failure> {
+    let keytab = identity.keytab.as_deref();
     if let Some(path) = keytab {
-        warn_of_readers("--keytab", path);
+        warn_of_readers("keytab", path);
         std::fs::File::open(path)
-            .map_err(|error| Failure::usage(format!("--keytab {}: {error}", path.display())))?;
+            .map_err(|error| identity.error(format!("keytab {}: {error}", path.display())))?;
     }
-    if let Some(path) = &flags.credentials {
-        return of_file(path, keytab).map(Some);
+    if let Some(path) = &identity.credentials {
+        return of_file(identity, path).map(Some);
     }
-    let identity = match (&flags.principal, keytab) {
+    let principal = match (&identity.principal, keytab) {
         (Some(principal), Some(keytab)) => Identity::keytab(keytab, principal),
         (Some(principal), None) => Identity::cached(principal),
-        (None, Some(path)) => {
-            let path = path.display();
-            return Err(Failure::usage(format!(
-                "--keytab {path} needs --principal NAME or --credentials FILE"
-            )));
-        }
+        (None, Some(_)) => return Err(identity.error("keytab needs principal or credentials")),
         (None, None) => return Ok(None),
     };
-    Ok(Some(SharedCredential::new(identity).into()))
+    Ok(Some(SharedCredential::new(principal).into()))
 }
 
-/// Reads the identities of a file that nobody else can read.
-fn of_file(path: &Path, keytab: Option<&Path>) -> Result<TicketPool, Failure> {
-    let fail = |detail: String| Failure::usage(format!("--credentials {}: {detail}", path.display()));
+/// Reads the principals of a file that nobody else can read.
+fn of_file(identity: &IdentityFile, path: &Path) -> Result<TicketPool, Failure> {
+    let fail = |detail: String| identity.error(format!("credentials {}: {detail}", path.display()));
     check_readers(path).map_err(fail)?;
     let text = files::read_text(path).map_err(|error| fail(error.to_string()))?;
-    let identities = parse(&text, keytab);
+    let principals = parse(&text, identity.keytab.as_deref());
     wipe(text.into_bytes());
-    let credentials = identities.map_err(fail)?.into_iter().map(SharedCredential::new).collect();
+    let credentials = principals.map_err(fail)?.into_iter().map(SharedCredential::new).collect();
     TicketPool::new(credentials).ok_or_else(|| fail("no principal: write one per line".to_owned()))
 }
 
-/// Parses the identities. Empty lines and lines that begin with `#` are ignored.
+/// Parses the principals. Empty lines and lines that begin with `#` are ignored.
 fn parse(text: &str, keytab: Option<&Path>) -> Result<Vec<Identity>, String> {
-    let mut identities = Vec::new();
+    let mut principals = Vec::new();
     let mut lines = HashMap::new();
     for (line, content) in (1..).zip(text.lines()) {
         if content.trim().is_empty() || content.starts_with('#') {
@@ -63,17 +58,17 @@ fn parse(text: &str, keytab: Option<&Path>) -> Result<Vec<Identity>, String> {
         if let Some(first) = lines.insert(principal.to_owned(), line) {
             return Err(format!("line {line}: '{principal}' is already in line {first}"));
         }
-        identities.push(match (password, keytab) {
+        principals.push(match (password, keytab) {
             _ if principal.is_empty() => return Err(format!("line {line}: the principal is missing")),
             (Some(""), _) => return Err(format!("line {line}: the password of '{principal}' is empty")),
             (Some(password), _) => Identity::password(principal, Secret::new(password)),
             (None, Some(keytab)) => Identity::keytab(keytab, principal),
             (None, None) => {
-                return Err(format!("line {line}: '{principal}' has no password, and there is no --keytab"));
+                return Err(format!("line {line}: '{principal}' has no password, and there is no keytab"));
             }
         });
     }
-    Ok(identities)
+    Ok(principals)
 }
 
 #[cfg(test)]
@@ -88,7 +83,7 @@ mod tests {
             vec![Identity::password("alice@LAB", Secret::new("a:b")), Identity::keytab(keytab, "bob")];
         assert_eq!(parse(text, Some(keytab)), Ok(expected));
         for (text, word) in [
-            ("alice\n", "no password, and there is no --keytab"),
+            ("alice\n", "no password, and there is no keytab"),
             ("alice:\n", "line 1: the password of 'alice' is empty"),
             (":x\n", "the principal is missing"),
             ("a:1\na:2\n", "line 2: 'a' is already in line 1"),

@@ -139,7 +139,7 @@ fn clock(measure: &Measure, clock: ClockFacts) -> Check {
     let coarse = time < CLOCK_STEPS * clock.resolution_ns;
     let wrong = coarse || (!measure.service.is_empty() && median < CLOCK_COSTS * clock.cost_ns);
     let remedy = if coarse {
-        "too short for this clock; intervals are widened by its step; use a longer --min-sample-time"
+        "too short for this clock; intervals are widened by its step; use a longer `min_sample_time` in a plan file"
     } else {
         "reading the clock is part of these times; only larger operations are timed well"
     };

@@ -6,8 +6,8 @@ use crate::Fact;
 
 /// An option of target URLs: `name=value`.
 ///
-/// A new one needs a row in the table of its protocol, and the place in the client that takes and applies it. With an
-/// [`Axis`] it is an option of the commands that measure, too.
+/// A new one needs a row in the table of its protocol, and the place in the client that takes and applies it. `--vary` then
+/// measures each target with several values of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UrlOption {
     /// Its name in URLs.
@@ -20,8 +20,6 @@ pub struct UrlOption {
     pub fact: Option<Fact>,
     /// The value of the fact in a comparison where only URLs with the option state it.
     pub unstated: Option<&'static str>,
-    /// The axis that measures each target with several values.
-    pub axis: Option<&'static Axis>,
 }
 
 /// The values that an option takes.
@@ -42,25 +40,8 @@ pub enum OptionValues {
     Text(&'static str),
 }
 
-/// An option of commands that measures each target with several values of an option of its URL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Axis {
-    /// Its name after `--`.
-    pub flag: &'static str,
-    /// What stands for its values in the help.
-    pub value_name: &'static str,
-    /// Its help.
-    pub help: &'static str,
-    /// The reason why a target without the option is an error.
-    pub other_targets: &'static str,
-    /// Its values are levels, each of which sets several options.
-    pub has_levels: bool,
-    /// Another option, and the values of it without which this one has no effect.
-    pub needs: Option<(&'static str, &'static [&'static str])>,
-}
-
 pub(super) const fn option(name: &'static str, values: OptionValues) -> UrlOption {
-    UrlOption { name, values, example: None, fact: None, unstated: None, axis: None }
+    UrlOption { name, values, example: None, fact: None, unstated: None }
 }
 
 impl UrlOption {
@@ -75,22 +56,6 @@ impl UrlOption {
     pub(super) const fn unstated(self, value: &'static str) -> Self {
         Self { unstated: Some(value), ..self }
     }
-
-    pub(super) const fn axis(self, axis: &'static Axis) -> Self {
-        Self { axis: Some(axis), ..self }
-    }
-}
-
-impl OptionValues {
-    /// The range of both if they are numbers, otherwise the first.
-    pub(super) fn widest(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Number { least, most }, Self::Number { least: low, most: high }) => {
-                Self::Number { least: least.min(low), most: most.max(high) }
-            }
-            _ => self,
-        }
-    }
 }
 
 /// As errors and docs show them: `off and on`, `1 to 16`.
@@ -100,7 +65,7 @@ impl fmt::Display for OptionValues {
             Self::Choices([first @ .., last]) => write!(f, "{} and {last}", first.join(", ")),
             Self::Choices([]) => Ok(()),
             Self::Number { least, most } => write!(f, "{least} to {most}"),
-            Self::Distance => f.write_str("TIME[,RATE]"),
+            Self::Distance => f.write_str("TIME[/RATE]"),
             Self::Text(form) => f.write_str(form),
         }
     }

@@ -243,8 +243,7 @@ impl Resolver<'_> {
             ("sweep.sync", policies.sync.is_some()),
             ("sweep.server_cache", policies.server_cache.is_some()),
             ("sweep.displace", policies.displace.is_some()),
-            ("sweep.include_close", policies.include_close == Some(true)),
-            ("sweep.include_flush", policies.include_flush == Some(true)),
+            ("sweep.include", policies.include.as_ref().is_some_and(|list| !list.is_empty())),
         ];
         for (field, _) in given.into_iter().filter(|(_, given)| *given) {
             self.blame(field, "metadata tests have no use for it", "add tests such as 'read' and 'write'");

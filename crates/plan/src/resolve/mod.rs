@@ -315,6 +315,7 @@ impl Resolver<'_> {
         }
         self.check_distinct(&cache, caches.unwrap_or(&[]));
         self.check_distinct(&sync, syncs.unwrap_or(&[]));
+        self.check_distinct(&format!("{section}.include"), policies.include.as_deref().unwrap_or(&[]));
     }
 
     pub(crate) fn check_distinct<T: Ord + std::fmt::Display>(&mut self, field: &str, list: &[T]) {

@@ -159,7 +159,11 @@ fn meaningless(work: &RecordWork) -> Option<(&'static str, String, &'static str)
     }
     if work.test.access() == Access::Mapping && work.policy.writes_through() {
         let why = "what is stored into a mapping is never written through".to_owned();
-        return Some(("sweep.sync", why, "add normal (and include_flush), or leave the mmap tests out"));
+        return Some((
+            "sweep.sync",
+            why,
+            "add normal (and include = ['flush']), or leave the mmap tests out",
+        ));
     }
     None
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sharebench_model::{CachePolicy, Coordinates, IoPolicy, SyncPolicy, Value, axis};
 
 use super::plan::{Cell, Work};
-use crate::values::{Access, Direction, Pattern, Policies, ServerCacheState, Start, Test};
+use crate::values::{Access, Direction, Included, Pattern, Policies, ServerCacheState, Start, Test};
 
 /// How jobs divide a file that they share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,8 +170,8 @@ impl RecordWork {
         // A test that does not write needs no sync policy and no flush.
         let writes = self.test.writes();
         let syncs = if writes { policies.sync.as_deref().unwrap_or(&[]) } else { &[SyncPolicy::Normal] };
-        let include_close = policies.include_close == Some(true);
-        let include_flush = policies.include_flush == Some(true) && writes;
+        let include_close = policies.includes(Included::Close);
+        let include_flush = policies.includes(Included::Flush) && writes;
         let with = |cache| syncs.iter().map(move |&sync| IoPolicy { cache, sync });
         let combinations = caches.iter().copied().flat_map(with);
         let works = combinations.map(|policy| Self { policy, include_close, include_flush, ..self.clone() });

@@ -211,8 +211,7 @@ impl Reader<'_> {
             "sync",
             "server_cache",
             "displace",
-            "include_close",
-            "include_flush",
+            "include",
         ]
     }
 
@@ -223,8 +222,7 @@ impl Reader<'_> {
             "sync" => policies.sync = self.items(&field, value),
             "server_cache" => policies.server_cache = self.items(&field, value),
             "displace" => policies.displace = self.parsed(&field, value),
-            "include_close" => policies.include_close = self.flag(&field, value),
-            "include_flush" => policies.include_flush = self.flag(&field, value),
+            "include" => policies.include = self.items(&field, value),
             _ => {}
         }
     }

@@ -8,7 +8,7 @@ use super::parse::{FieldNames, Item, Reader};
 use crate::plan::{Io500, Sweep};
 use crate::values::{Countable, SweepTest, Test, Values, record_tests};
 
-const SWEEP: [&str; 26] = [
+const SWEEP: [&str; 25] = [
     "auto",
     "file_sizes",
     "record_sizes",
@@ -24,8 +24,7 @@ const SWEEP: [&str; 26] = [
     "sync",
     "server_cache",
     "displace",
-    "include_close",
-    "include_flush",
+    "include",
     "entries",
     "layouts",
     "name_lengths",

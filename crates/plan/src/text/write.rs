@@ -190,8 +190,7 @@ fn policies(text: &mut String, policies: &Policies) {
         ("sync", policies.sync.as_deref().map(quoted_list)),
         ("server_cache", policies.server_cache.as_deref().map(quoted_list)),
         ("displace", policies.displace.map(quoted)),
-        ("include_close", policies.include_close.map(|on| on.to_string())),
-        ("include_flush", policies.include_flush.map(|on| on.to_string())),
+        ("include", policies.include.as_deref().map(quoted_list)),
     ];
     fields(text, &lists);
 }

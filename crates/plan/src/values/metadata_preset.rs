@@ -1,7 +1,6 @@
 //! Presets of metadata tests: the phases of programs that the field compares by.
 
 use std::fmt;
-use std::str::FromStr;
 
 use super::{DirectoryLayout, MetadataTest};
 
@@ -24,6 +23,11 @@ impl MetadataPreset {
     /// The name by which users select it.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, preset)| *preset == self).map_or("", |(name, _)| name)
+    }
+
+    /// The preset of a name.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, preset)| *preset)
     }
 
     /// Its tests, in the order of the phases of IO500.
@@ -56,18 +60,5 @@ impl MetadataPreset {
 impl fmt::Display for MetadataPreset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
-    }
-}
-
-impl FromStr for MetadataPreset {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::NAMES.iter().find(|(name, _)| *name == text);
-        found.map(|(_, preset)| *preset).ok_or_else(|| {
-            format!(
-                "'{text}' is none of io500, mdtest-easy and mdtest-hard; `load --preset` has those of loads"
-            )
-        })
     }
 }

@@ -41,7 +41,7 @@ impl fmt::Display for Mistakes {
 impl std::error::Error for Mistakes {}
 
 /// The known name nearest to a misspelt one, if it is near enough to be meant.
-pub(crate) fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     let near = known.iter().map(|name| (distance(typed, name), *name)).min()?;
     (near.0 <= typed.len() / 3 + 1).then_some(near.1)
 }

@@ -3,7 +3,7 @@
 use sharebench_model::units::ByteSize;
 use sharebench_model::{CachePolicy, SyncPolicy};
 
-use super::ServerCacheState;
+use super::{Included, ServerCacheState};
 
 /// The policies that every cell of a study is measured with, as typed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,10 +16,8 @@ pub struct Policies {
     pub server_cache: Option<Vec<ServerCacheState>>,
     /// Bytes of other data that are read before each pass of a cold cell.
     pub displace: Option<ByteSize>,
-    /// The time of closing the file belongs to the test (IOzone `-c`).
-    pub include_close: Option<bool>,
-    /// The time of bringing what was written to stable storage belongs to the test (IOzone `-e`).
-    pub include_flush: Option<bool>,
+    /// What the measured time includes in addition to the operations.
+    pub include: Option<Vec<Included>>,
 }
 
 impl Policies {
@@ -30,9 +28,13 @@ impl Policies {
             sync: Some(self.sync.unwrap_or_else(|| vec![SyncPolicy::Normal])),
             server_cache: self.server_cache,
             displace: self.displace,
-            include_close: Some(self.include_close.unwrap_or(false)),
-            include_flush: Some(self.include_flush.unwrap_or(false)),
+            include: Some(self.include.unwrap_or_default()),
         }
+    }
+
+    /// True if the measured time includes this.
+    pub(crate) fn includes(&self, included: Included) -> bool {
+        self.include.as_ref().is_some_and(|list| list.contains(&included))
     }
 }
 
@@ -86,7 +88,7 @@ mod tests {
 
     #[test]
     fn cells_differ_by_what_their_time_includes() {
-        let found = cells("include_close = true\ninclude_flush = true\n");
+        let found = cells("include = ['close', 'flush']\n");
         assert_eq!(
             found,
             [
@@ -98,13 +100,13 @@ mod tests {
 
     #[test]
     fn mistakes_name_their_field() {
-        let text = "pre_step_cmd = ''\n[[target]]\nurl = '/tmp'\n[sweep]\ncache = ['direct']\nsync = []\ninclude_flush = 1\n";
+        let text = "pre_step_cmd = ''\n[[target]]\nurl = '/tmp'\n[sweep]\ncache = ['direct']\nsync = []\ninclude = 'open'\n";
         let shown = Plan::parse(text).unwrap_err().to_string();
         for word in [
             "line 5: sweep.cache",
             "'direct' is no cache policy",
-            "line 7: sweep.include_flush",
-            "true or false",
+            "line 7: sweep.include",
+            "known are close and flush",
         ] {
             assert!(shown.contains(word), "{word} missing in {shown}");
         }

@@ -1,10 +1,8 @@
-//! Presets of `sweep`: what users name with `--preset`.
-
-use std::str::FromStr;
+//! Names of `--tests` that set more than the tests: phases of IO500.
 
 use super::MetadataPreset;
 
-/// A preset of a sweep.
+/// A name of `--tests` that also sets the axes of its tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SweepPreset {
     /// The metadata phases of IO500 of one kind, with the axes of metadata tests.
@@ -13,13 +11,12 @@ pub enum SweepPreset {
     Io500,
 }
 
-impl FromStr for SweepPreset {
-    type Err = String;
+impl SweepPreset {
+    /// Every name.
+    pub const NAMES: [&'static str; 3] = ["mdtest-easy", "mdtest-hard", "io500"];
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "io500" {
-            return Ok(Self::Io500);
-        }
-        text.parse().map(Self::Metadata)
+    /// The preset of a name; none if the name is no preset.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        if name == "io500" { Some(Self::Io500) } else { MetadataPreset::from_name(name).map(Self::Metadata) }
     }
 }

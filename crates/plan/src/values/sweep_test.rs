@@ -1,8 +1,10 @@
 //! The tests that the words of a plan name: single tests and groups of them.
 
+use std::str::FromStr;
+
 use sharebench_model::{Access, MetadataGroup, MetadataTest, Test};
 
-use super::nearest;
+use super::{SweepPreset, nearest};
 
 /// Name of several tests of records at once, and which they are.
 struct Group(&'static str, fn(Test) -> bool);
@@ -55,6 +57,11 @@ pub enum SweepTest {
 impl SweepTest {
     /// The tests of a name: one test, or a group of them (those of [`record_tests`] or of [`MetadataGroup`]).
     pub fn named(text: &str) -> Result<Vec<Self>, String> {
+        Self::named_among(text, &[])
+    }
+
+    /// As [`Self::named`], where the caller knows `further` names, which an error then offers.
+    fn named_among(text: &str, further: &[&'static str]) -> Result<Vec<Self>, String> {
         if let Some(group) = MetadataGroup::from_name(text) {
             return Ok(MetadataTest::of_group(group).into_iter().map(Self::Metadata).collect());
         }
@@ -62,8 +69,8 @@ impl SweepTest {
             return Ok(vec![Self::Metadata(test)]);
         }
         let groups = MetadataGroup::ALL.map(MetadataGroup::name);
-        let further = MetadataTest::ALL.map(MetadataTest::name).into_iter().chain(groups);
-        let tests = record_tests_among(text, further)?;
+        let names = MetadataTest::ALL.map(MetadataTest::name).into_iter().chain(groups);
+        let tests = record_tests_among(text, names.chain(further.iter().copied()))?;
         Ok(tests.into_iter().map(Self::Records).collect())
     }
 
@@ -82,6 +89,26 @@ impl SweepTest {
         // An empty list is an error of its own, which is reported for the tests of records.
         let some = |is_empty: bool| !is_empty || list.is_empty();
         (some(records.is_empty()).then_some(records), (!metadata.is_empty()).then_some(metadata))
+    }
+}
+
+/// What one word of `--tests` names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SweepTestName {
+    /// A test or a group of tests.
+    Tests(Vec<SweepTest>),
+    /// Tests with their axes, which stand alone.
+    Preset(SweepPreset),
+}
+
+impl FromStr for SweepTestName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match SweepPreset::from_name(text) {
+            Some(preset) => Ok(Self::Preset(preset)),
+            None => SweepTest::named_among(text, &SweepPreset::NAMES).map(Self::Tests),
+        }
     }
 }
 
@@ -112,6 +139,15 @@ mod tests {
         assert_eq!((count("usual"), count("requests"), count("streams"), count("mmap")), (6, 10, 4, 6));
         assert_eq!(count("all"), Test::ALL.len());
         assert!(record_tests("raed").unwrap_err().contains("did you mean 'read'?"));
+    }
+
+    #[test]
+    fn a_name_of_the_command_line_may_be_a_preset() {
+        for name in SweepPreset::NAMES {
+            assert!(matches!(name.parse(), Ok(SweepTestName::Preset(_))), "{name}");
+        }
+        assert_eq!("read".parse(), SweepTest::named("read").map(SweepTestName::Tests));
+        assert!("io50".parse::<SweepTestName>().unwrap_err().contains("did you mean 'io500'?"));
     }
 
     #[test]

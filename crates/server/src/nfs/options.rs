@@ -105,10 +105,10 @@ impl NfsServerOptions {
             return wrong(format!("a largest transfer of {} bytes is not 4 KiB to 1 MiB", self.max_transfer));
         }
         if self.udp && self.keys.is_some() {
-            return wrong("UDP has no Kerberos here; leave out --nfs-udp or --keytab".to_owned());
+            return wrong("UDP has no Kerberos here; leave out --nfs-udp or the keytab".to_owned());
         }
         if self.udp && self.tls.as_ref().is_some_and(|tls| tls.required) {
-            return wrong("UDP has no TLS; leave out --nfs-udp or --tls-required".to_owned());
+            return wrong("UDP has no TLS; leave out --nfs-udp or tls_required".to_owned());
         }
         if !(Duration::from_secs(1)..=Duration::from_secs(3600)).contains(&self.lease) {
             return wrong(format!("a lease of {:?} is not 1 s to 1 h", self.lease));

@@ -1,4 +1,4 @@
-//! `sharebench report`: runs as a page, tables, a workbook or pictures, or all runs in the browser.
+//! `sharebench report`: runs as a page, a workbook or pictures, or all runs in the browser.
 
 mod images;
 #[cfg(feature = "pages")]
@@ -9,26 +9,25 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use sharebench_analysis::Analysis;
 use sharebench_exchange::{SheetCell, Workbook};
-use sharebench_report::{Style, write_html};
+use sharebench_report::write_html;
 use sharebench_results::RunReference;
 
 use crate::exit::Failure;
 use crate::files;
-use crate::flags::format::Format;
 use crate::flags::output::DatabaseFlags;
-use crate::output::{print_bytes, print_out};
-use crate::run::run_store::{analyse_loaded, load, render};
+use crate::output::print_out;
+use crate::run::run_store::{analyse_loaded, load};
 
 pub const REPORT_HELP: &str = "Examples:
   sharebench report 1 2 -o nas.html
   sharebench report last -o nas.xlsx                 # the file extension selects the format
-  sharebench report last --format md
   sharebench report last --images slides             # each chart as SVG and PNG
   sharebench report --serve                          # all runs of the results database, in the browser
 
+`sharebench show` and `compare` print the same analysis as text, md, json or csv.
 docs/measure/reports.md explains each chart.";
 
 #[derive(Debug, Args)]
@@ -38,12 +37,10 @@ pub struct ReportArgs {
     #[cfg_attr(not(feature = "pages"), arg(required = true))]
     #[arg(value_name = "RUN")]
     pub runs: Vec<RunReference>,
-    /// Write to FILE, or to standard output with -; text, md, json and csv are printed without it.
+    /// Write to FILE: a self-contained page with charts (.html, or - for standard output), or a workbook with the findings and
+    /// one sheet per test (.xlsx).
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Format of the report [default: by the file extension, or html].
-    #[arg(long, value_enum)]
-    pub format: Option<ReportFormat>,
     /// Also write each chart as SVG and PNG to DIR; needs Chromium.
     #[arg(long, value_name = "DIR")]
     pub images: Option<PathBuf>,
@@ -52,26 +49,16 @@ pub struct ReportArgs {
     pub browser: Option<PathBuf>,
     /// Serve all runs of the results database as web pages: filter, select, compare, open. Read-only; loopback addresses only.
     #[cfg(feature = "pages")]
-    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", conflicts_with_all = ["runs", "output", "format", "images"])]
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", conflicts_with_all = ["runs", "output", "images"])]
     pub serve: Option<SocketAddr>,
     #[command(flatten)]
     pub database: DatabaseFlags,
 }
 
 /// Formats of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ReportFormat {
-    /// One self-contained page with charts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReportFormat {
     Html,
-    /// Tables for the terminal.
-    Text,
-    /// Markdown.
-    Md,
-    /// The whole analysis as JSON.
-    Json,
-    /// One row per cell.
-    Csv,
-    /// A workbook with the findings and one sheet per test.
     Xlsx,
 }
 
@@ -81,12 +68,12 @@ pub fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
     if let Some(address) = args.serve {
         return pages::serve(address, &args.database.db);
     }
-    let format = args.format.map_or_else(|| by_extension(args.output.as_deref()), Ok)?;
-    let binary = matches!(format, ReportFormat::Html | ReportFormat::Xlsx);
-    if args.output.is_none() && binary && args.images.is_none() {
-        return Err(Failure::usage(
-            "--output: html and xlsx need a file, such as -o nas.html; or use --format text, md, json or csv",
-        ));
+    let output = match args.output.as_deref() {
+        Some(path) => Some((path, by_extension(path)?)),
+        None => None,
+    };
+    if output.is_none() && args.images.is_none() {
+        return Err(Failure::usage("--output: give a file that ends with .html or .xlsx, or --images DIR"));
     }
     let runs = args.runs.iter().map(|run| load(run, &args.database.db)).collect::<Result<Vec<_>, _>>()?;
     let analysis = analyse_loaded(runs)?;
@@ -95,54 +82,32 @@ pub fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
         let count = images::write(&analysis, directory, args.browser.as_deref())?;
         summary = format!("images: {count} files in {}\n", directory.display());
     }
-    match &args.output {
-        None if args.images.is_some() && args.format.is_none() => {}
-        None if binary => return Err(Failure::usage("--output: html and xlsx need a file")),
-        None => return print_bytes(&rendered(&analysis, format)?),
-        Some(path) => {
-            write(path, &analysis, format)?;
-            // Standard output has the report and nothing else.
-            if path == Path::new(files::STANDARD_OUTPUT) {
-                return Ok(ExitCode::SUCCESS);
-            }
-            summary = format!("{summary}report: {}\n", path.display());
+    if let Some((path, format)) = output {
+        write(path, &analysis, format)?;
+        // Standard output has the report and nothing else.
+        if path == Path::new(files::STANDARD_OUTPUT) {
+            return Ok(ExitCode::SUCCESS);
         }
+        summary = format!("{summary}report: {}\n", path.display());
     }
     print_out(&summary)
 }
 
-fn by_extension(path: Option<&Path>) -> Result<ReportFormat, Failure> {
-    let extension =
-        path.and_then(Path::extension).map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-    Ok(match extension.as_deref() {
-        None | Some("html" | "htm") => ReportFormat::Html,
-        Some("txt") => ReportFormat::Text,
-        Some("md") => ReportFormat::Md,
-        Some("json") => ReportFormat::Json,
-        Some("csv") => ReportFormat::Csv,
-        Some("xlsx") => ReportFormat::Xlsx,
-        Some(_) => {
-            return Err(Failure::usage(format!(
-                "--output {}: no format has this extension; use .html, .txt, .md, .json, .csv or .xlsx, or add --format",
-                path.unwrap_or(Path::new("")).display()
-            )));
-        }
-    })
-}
-
-/// The content of a report in memory. A page for a file is written in pieces instead.
-fn rendered(analysis: &Analysis, format: ReportFormat) -> Result<Vec<u8>, Failure> {
-    // A file has neither width nor colours.
-    let style = Style::piped();
-    let text = match format {
-        ReportFormat::Html => sharebench_report::html(analysis),
-        ReportFormat::Text => render(analysis, Format::Text, style)?,
-        ReportFormat::Md => render(analysis, Format::Md, style)?,
-        ReportFormat::Json => render(analysis, Format::Json, style)?,
-        ReportFormat::Csv => render(analysis, Format::Csv, style)?,
-        ReportFormat::Xlsx => return workbook(analysis),
-    };
-    Ok(text.into_bytes())
+/// The format that the extension of a file names.
+fn by_extension(path: &Path) -> Result<ReportFormat, Failure> {
+    if path == Path::new(files::STANDARD_OUTPUT) {
+        return Ok(ReportFormat::Html);
+    }
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    match extension.to_ascii_lowercase().as_str() {
+        "html" | "htm" => Ok(ReportFormat::Html),
+        "xlsx" => Ok(ReportFormat::Xlsx),
+        _ => Err(Failure::usage(format!(
+            "--output {}: a report is a page (.html) or a workbook (.xlsx); `sharebench show RUN --format md`, json or csv \
+             prints the same analysis",
+            path.display()
+        ))),
+    }
 }
 
 fn workbook(analysis: &Analysis) -> Result<Vec<u8>, Failure> {
@@ -164,10 +129,9 @@ fn workbook(analysis: &Analysis) -> Result<Vec<u8>, Failure> {
 
 /// Writes the file of --output.
 fn write(path: &Path, analysis: &Analysis, format: ReportFormat) -> Result<(), Failure> {
-    let written = if format == ReportFormat::Html {
-        files::write_with(path, |out| write_html(out, analysis))
-    } else {
-        files::write(path, &rendered(analysis, format)?)
+    let written = match format {
+        ReportFormat::Html => files::write_with(path, |out| write_html(out, analysis)),
+        ReportFormat::Xlsx => files::write(path, &workbook(analysis)?),
     };
     written.map_err(|error| Failure::usage(format!("--output {}: {error}", path.display())))
 }

@@ -26,24 +26,24 @@ use crate::run::{environment, targets};
 
 /// Source of a plan.
 pub enum Source<'a> {
-    /// Options, which all ranks have, with the division between ranks.
-    Flags(&'a ResolvedPlan, RankFlags),
+    /// Options, which all ranks have.
+    Flags(&'a ResolvedPlan),
     /// A file, which rank 0 needs and other ranks may have, or the results database of rank 0.
     File(&'a RunArgs),
 }
 
 impl Source<'_> {
-    fn ranks(&self) -> &RankFlags {
+    fn ranks(&self) -> RankFlags {
         match self {
-            Self::Flags(_, ranks) => ranks,
-            Self::File(args) => &args.ranks,
+            Self::Flags(_) => RankFlags::default(),
+            Self::File(args) => args.ranks.clone(),
         }
     }
 
     /// The plan of this rank; none if only rank 0 has it.
     fn own(&self) -> Result<Option<ResolvedPlan>, Failure> {
         match self {
-            Self::Flags(plan, _) => Ok(Some((*plan).clone())),
+            Self::Flags(plan) => Ok(Some((*plan).clone())),
             // A plan file need not be on every machine: the leader sends the plan.
             Self::File(RunArgs { plan: Some(path), .. }) if !path.exists() => Ok(None),
             Self::File(args) => {
@@ -83,7 +83,7 @@ pub fn measure_together(
         return Some(started(mpi, &launched).and_then(|process| measure_in(process, source, flags)));
     }
     let ranks = source.ranks();
-    let needs_ranks = ranks.shift_ranks > 0 || !ranks.weights.rank_weights.is_empty();
+    let needs_ranks = ranks.shift_ranks > 0 || !ranks.rank_weights.is_empty();
     needs_ranks.then(|| {
         let why = "--shift-ranks and --rank-weights need several processes: start them with mpirun or srun";
         Err(Failure::usage(why))
@@ -107,7 +107,7 @@ fn measure_in(
     source: &Source<'_>,
     flags: &RunFlags,
 ) -> Result<ExitCode, Failure> {
-    let ended = RankGroup::join(process.transport(), source.ranks()).and_then(|mut group| {
+    let ended = RankGroup::join(process.transport(), &source.ranks()).and_then(|mut group| {
         if group.ranks.is_leader() {
             lead(&mut group, source, flags)
         } else {
@@ -137,7 +137,7 @@ fn lead(group: &mut RankGroup, source: &Source<'_>, flags: &RunFlags) -> Result<
         seed: plan.seed,
         directory: directory.clone(),
         resumed,
-        weights: source.ranks().weights.rank_weights.clone(),
+        weights: source.ranks().rank_weights,
         shift: source.ranks().shift_ranks,
     };
     group.ranks.broadcast(Some(&proposal)).map_err(lost)?;
@@ -176,7 +176,7 @@ fn leader_run(source: &Source<'_>, flags: &RunFlags) -> Result<LeaderRun, Failur
         return Ok(LeaderRun { plan, done, directory, sink, resumed: true });
     }
     let plan = match source {
-        Source::Flags(plan, _) => (*plan).clone(),
+        Source::Flags(plan) => (*plan).clone(),
         Source::File(RunArgs { plan: Some(path), .. }) => {
             let Source::File(args) = source else { return Err(Failure::usage("no plan")) };
             planned(path, args.allow_pre_step_cmd)?
@@ -245,7 +245,7 @@ fn follow(group: &mut RankGroup, source: &Source<'_>, flags: &RunFlags) -> Resul
 /// The plan of rank 0, if it equals the plan from this rank's own arguments.
 fn accepted(source: &Source<'_>, proposal: &Proposal) -> Result<ResolvedPlan, String> {
     let ranks = source.ranks();
-    if ranks.weights.rank_weights != proposal.weights || ranks.shift_ranks != proposal.shift {
+    if ranks.rank_weights != proposal.weights || ranks.shift_ranks != proposal.shift {
         return Err(
             "--rank-weights or --shift-ranks differ from those of rank 0: give all ranks the same arguments"
                 .into(),
@@ -324,7 +324,7 @@ fn check_shift(plan: &ResolvedPlan, division: &Division) -> Result<(), String> {
 
 /// Opens all targets on all ranks; each rank reads the passwords itself.
 fn open(group: &RankGroup, plan: &ResolvedPlan, flags: &RunFlags) -> Result<Vec<Arc<dyn Target>>, Failure> {
-    let opened = targets::open_all(plan, &flags.login);
+    let opened = flags.login.read().and_then(|login| targets::open_all(plan, &login));
     agree(group, &opened)?;
     opened
 }

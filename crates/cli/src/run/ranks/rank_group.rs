@@ -74,9 +74,8 @@ impl RankGroup {
         facts.insert("ranks".into(), self.ranks.size().to_string());
         facts.insert("rank_hosts".into(), self.ranks.hosts().join(","));
         facts.insert("rank_clock_error_ns".into(), (self.ranks.aligned().round_trip_ns / 2).to_string());
-        if !self.flags.weights.rank_weights.is_empty() {
-            let weights: Vec<String> =
-                self.flags.weights.rank_weights.iter().map(ToString::to_string).collect();
+        if !self.flags.rank_weights.is_empty() {
+            let weights: Vec<String> = self.flags.rank_weights.iter().map(ToString::to_string).collect();
             facts.insert("rank_weights".into(), weights.join(","));
         }
         if self.flags.shift_ranks > 0 {

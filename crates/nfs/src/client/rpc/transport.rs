@@ -59,7 +59,7 @@ impl TlsRoute {
         };
         if self.requested == Xprtsec::Mtls && !tls.has_certificate() {
             return Err(unsupported(
-                "xprtsec=mtls needs a certificate of the client (--tls-cert and --tls-key)",
+                "xprtsec=mtls needs a certificate of the client (tls_cert and tls_key of --identity)",
             ));
         }
         let link = Link::Stream(Stream::Plain(tcp));

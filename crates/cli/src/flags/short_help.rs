@@ -1,0 +1,28 @@
+//! What `-h` shows of a command with many options; `--help` shows everything.
+
+use clap::Command;
+
+/// The usual options of a command and examples, which fit on a terminal of 80 columns and 24 lines.
+pub struct ShortHelp {
+    /// Identifiers of the options, each with a help of one line.
+    pub options: &'static [(&'static str, &'static str)],
+    /// Examples, and where the other options are.
+    pub examples: &'static str,
+}
+
+impl ShortHelp {
+    /// Puts the usual options into the first group of both helps, and hides the others from `-h`.
+    pub fn apply(&self, command: Command) -> Command {
+        let mut command = command;
+        for (id, line) in self.options {
+            command = command.mut_arg(id, |arg| {
+                let long = arg.get_help().cloned().unwrap_or_default();
+                arg.help(*line).long_help(long).help_heading(None::<&str>).hide_short_help(false)
+            });
+        }
+        command.mut_args(|arg| {
+            let is_usual = self.options.iter().any(|(id, _)| arg.get_id() == *id);
+            arg.hide_short_help(!is_usual)
+        })
+    }
+}
