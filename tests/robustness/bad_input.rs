@@ -116,11 +116,7 @@ fn mistakes_are_reported_without_a_server() {
         (&["sweep", "./here", "--db", "nowhere/a.db"], USAGE, &["directory nowhere does not exist"]),
         (&["import", "fio.txt"], USAGE, &["fio.txt", "--output-format=json+"]),
         (&["sweep", "./here", "--far", "20ms"], USAGE, &["--far", "./here", "smb://, nfs:// and ncp://"]),
-        (
-            &["load", "nfs://nas/x", "--far", "20"],
-            USAGE,
-            &["--far", "'20'", "is no distance", "20ms,100Mbit"],
-        ),
+        (&["load", "nfs://nas/x", "--far", "20"], USAGE, &["--far", "'20' is no distance", "20ms,100Mbit"]),
         (&["depth", "nfs://nas/x", "--far", "100Mbit"], USAGE, &["--far", "a rate follows its round trip"]),
         (&["sweep", "nfs://nas/x", "--far", "1ms,2ms,1ms"], USAGE, &["--far", "1ms is listed twice"]),
         (&["sweep", "nfs://nas/x?far=1ms", "--far", "2ms"], USAGE, &["nfs://nas/x?far=1ms", "far= already"]),
