@@ -23,7 +23,7 @@ const OP_WRITE: u32 = 38;
 /// Port of the kernel's server in the guest.
 const GUEST_PORT: u16 = 2049;
 /// Names this test inside the guest.
-const INSIDE: &str = "nfs4_servers::client_conforms_inside_the_guest";
+const INSIDE: &str = "nfs::v4_servers::client_conforms_inside_the_guest";
 
 /// 32 records of 4 KiB, 8 of 16 KiB: a stride of 5 has a meaning in both.
 const SWEEP: &str = "[sweep]\nfile_sizes = ['128KiB']\nrecord_sizes = ['4KiB..16KiB x4']\ntests = ['requests', 'streams']\nstride = [5]\n";
