@@ -160,3 +160,26 @@ fn a_run_that_lost_its_server() {
     let found = read(&sharebench, "broken", &["1"], &["throughput", "timeline"]);
     assert_eq!(parts(&found)[..2], ["answer", "trust"], "{found}");
 }
+
+#[test]
+fn a_dash_is_standard_output_and_an_unknown_extension_is_an_error() {
+    let sharebench = Sharebench::new().unwrap();
+    fs::create_dir(sharebench.home().join("local")).unwrap();
+    let small = ["--file-sizes", "64KiB", "--record-sizes", "4KiB", "--tests", "write", "--repetitions", "1"];
+    let _ = sharebench.run(&[&["sweep", "./local"], &small[..]].concat()).unwrap().expect_success();
+    let printed = |line: &[&str]| sharebench.run(line).unwrap().expect_success().stdout;
+    assert_eq!(
+        printed(&["export", "1", "--format", "csv", "-o", "-"]),
+        printed(&["export", "1", "--format", "csv"])
+    );
+    assert_eq!(
+        printed(&["report", "1", "--format", "md", "-o", "-"]),
+        printed(&["report", "1", "--format", "md"])
+    );
+    assert!(printed(&["report", "1", "-o", "-"]).starts_with("<!doctype html>"));
+    let survey = printed(&["survey", "/etc/ssl", "--max-files", "5", "-o", "-"]);
+    assert!(survey.contains("[workload]"), "{survey}");
+    let wrong = sharebench.run(&["report", "1", "-o", "nas.docx"]).unwrap();
+    assert!(wrong.code == Some(2) && wrong.stderr.contains(".html, .txt, .md"), "{}", wrong.text());
+    assert!(!sharebench.home().join("-").exists() && !sharebench.home().join("nas.docx").exists());
+}

@@ -146,15 +146,10 @@ fn rejected_value(error: &Error) -> String {
         let port = value.trim_start_matches(':').parse().unwrap_or(4450_u16);
         return format!("{problem}: write an address with a port, such as 127.0.0.1:{port}");
     }
-    // The parser names the value too; a password in it is hidden.
+    // A parser that begins with the value would repeat it; a password in it is hidden.
     let why = source.to_string();
-    let quoted = format!("'{}'", without_secrets(&value));
-    let rest = why.strip_prefix(&quoted).map(|rest| rest.trim_start_matches(':').trim_start());
-    match rest {
-        Some(rest) if why.starts_with(&format!("{quoted}:")) => format!("{problem}: {rest}"),
-        Some(rest) => format!("{problem}: it {rest}"),
-        None => format!("{problem}: {why}"),
-    }
+    let repeated = format!("'{}': ", without_secrets(&value));
+    format!("{problem}: {}", why.strip_prefix(&repeated).unwrap_or(&why))
 }
 
 /// Required arguments that are missing, with an example of the command's help.
@@ -207,7 +202,7 @@ mod tests {
                 "'ten' for '--repetitions <N>'",
                 "number, such as 10",
             ),
-            ("sharebench load /mnt --users ten", "'ten' for '--users <USERS>'", "it is not a whole number"),
+            ("sharebench load /mnt --users ten", "'ten' for '--users <USERS>'", "is not a whole number"),
             ("sharebench serve /srv --nfs 24101", "'24101' for '--nfs", "127.0.0.1:24101"),
             ("sharebench serve /srv --nfs nas", "'nas' for '--nfs", "127.0.0.1:4450"),
             ("sharebench export 1 --format pdf", "'pdf' for '--format", "use one of: csv, json"),
