@@ -395,7 +395,7 @@ fn users_who_come_and_go_and_ramps_say_what_does_not_fit() {
     assert!(with("ramp = '2s'\nwarm_up = '2s'").unwrap().contains("ramp = \"2s\""));
     for (load, said) in [
         ("arrivals = 'visits'", "load.rates: visits arrivals need a rate"),
-        ("arrivals = 'visits'\nrates = [1]\nvisit = 0", "load.visit: 0 is outside of"),
+        ("arrivals = 'visits'\nrates = [1]\nvisit = 0", "load.visit: 0 is outside 1"),
         ("arrivals = 'visits'\nrates = [1]\nthink = 'every 1s'", "users who come and go keep no common pace"),
         ("visit = 5", "load.visit: it needs arriving users"),
         ("arrivals = 'poisson'\nrates = [1]\nramp = '1s'", "load.ramp: a schedule decides when users come"),
