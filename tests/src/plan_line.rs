@@ -115,7 +115,7 @@ fn write_field(text: &mut String, key: &str, value: &str) {
 fn typed(key: &str, value: &str) -> String {
     let one = |value: &str| {
         let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-        if is_number { value.to_owned() } else { format!("{value:?}") }
+        if is_number || ["true", "false"].contains(&value) { value.to_owned() } else { format!("{value:?}") }
     };
     if TEXTS.contains(&key) || !value.contains(',') {
         return one(value);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use sharebench_analysis::{Analysis, Sentence, Status, Tone};
 use sharebench_model::without_secrets;
 
-use crate::escape::{lines, markdown as safe};
+use crate::escape::{lines, markdown as safe, terminal};
 use crate::show::{compared_systems, counts};
 use crate::tables::{
     Table, bands_table, cost_table, load_tables, main_table, rank_tables, study_table, times_table,
@@ -89,7 +89,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     }
     out.push_str("\n## Again\n");
     for method in &analysis.methods {
-        let _ = write!(out, "\n{}\n\n{}\n", safe(&method.title), code(&method.command));
+        let _ = write!(out, "\n{}\n\n{}\n", safe(&method.title), code(&terminal(&method.command)));
         if !method.plan.is_empty() {
             let _ = write!(out, "\n{}\n", code(&method.plan));
         }
