@@ -43,9 +43,13 @@ pub fn plan_of_line(line: &[&str]) -> Option<(String, Vec<String>)> {
     if !words.iter().any(|word| word.starts_with("plan:")) {
         return None;
     }
-    let (mut top, mut fields, mut probes) = (String::new(), String::new(), String::new());
-    let (mut targets, mut varied, mut workload, mut rest) =
-        (Vec::new(), Vec::new(), String::new(), Vec::new());
+    let mut top = String::new();
+    let mut fields = String::new();
+    let mut probes = String::new();
+    let mut workload = String::new();
+    let mut targets = Vec::new();
+    let mut varied = Vec::new();
+    let mut rest = Vec::new();
     let mut section = *command;
     let mut words = words.iter();
     while let Some(word) = words.next() {

@@ -15,6 +15,7 @@ mod flags;
 mod gate_output;
 #[cfg(feature = "pages")]
 mod http;
+mod identity;
 mod live;
 mod monitoring;
 mod next_step;

@@ -21,10 +21,10 @@ use sharebench_server::{
 
 use crate::exit::Failure;
 use crate::flags::password::PasswordFlags;
+use crate::identity::{IdentityFile, Role};
 use crate::output::{message, print_out};
 use crate::run::accounts_file::{self, Account};
 use crate::run::credentials::{self, VARIABLE, warn_of_readers};
-use crate::run::identity::{IdentityFile, Role};
 use crate::run::interrupts::Interrupts;
 use crate::run::tls;
 

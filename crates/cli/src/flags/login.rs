@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::password::PasswordFlags;
 use crate::exit::Failure;
-use crate::run::identity::{IdentityFile, Role};
+use crate::identity::{IdentityFile, Role};
 
 /// How the accounts of targets log in.
 #[derive(Debug, Args, Clone, Default)]

@@ -5,7 +5,6 @@ pub mod credentials;
 pub mod environment;
 mod event_sink;
 pub mod hint;
-pub mod identity;
 pub mod interrupts;
 pub mod loadfile;
 pub mod measure;

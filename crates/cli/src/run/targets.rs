@@ -13,7 +13,7 @@ use sharebench_target::{NullTarget, Secret, Target, TargetUrl, WithBypass};
 
 use crate::exit::Failure;
 use crate::flags::login::Login;
-use crate::run::identity::IdentityFile;
+use crate::identity::IdentityFile;
 use crate::run::{credentials, tickets, tls};
 use crate::system::local_target;
 

@@ -8,9 +8,9 @@ use sharebench_target::{Secret, wipe};
 
 use crate::exit::Failure;
 use crate::files;
+use crate::identity::IdentityFile;
 use crate::run::accounts_file::check_readers;
 use crate::run::credentials::warn_of_readers;
-use crate::run::identity::IdentityFile;
 
 /// The Kerberos identities of a file; none if it names none.
 pub fn selected(identity: &IdentityFile) -> Result<Option<TicketPool>, Failure> {

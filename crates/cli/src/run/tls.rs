@@ -7,8 +7,8 @@ use sharebench_target::TargetUrl;
 use sharebench_tls::{ClientTls, FileError, ServerTls};
 
 use crate::exit::Failure;
+use crate::identity::IdentityFile;
 use crate::run::accounts_file::check_readers;
-use crate::run::identity::IdentityFile;
 
 /// The certificates of a client, for a URL with `xprtsec=tls` or `xprtsec=mtls`.
 pub fn client(identity: &IdentityFile, requested: Xprtsec, url: &TargetUrl) -> Result<ClientTls, Failure> {
