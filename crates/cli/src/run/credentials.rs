@@ -1,5 +1,6 @@
 //! Passwords from the environment, a file, ~/.netrc or a prompt; never from the command line.
 
+use std::borrow::Cow;
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -93,13 +94,40 @@ fn from_netrc(host: &str, user: &str) -> Option<Secret> {
     secret
 }
 
-/// Finds `machine HOST login USER password SECRET`; any white space separates the words of a netrc file.
+/// The next word of a netrc file, and what follows it; none at the end and for a quote that is not closed. White space
+/// separates words. As curl reads it, a word in double quotes may have white space, and a backslash in it takes the next
+/// character as it is.
+fn netrc_word(text: &str) -> Option<(Cow<'_, str>, &str)> {
+    let text = text.trim_start();
+    let Some(quoted) = text.strip_prefix('"') else {
+        let end = text.find(char::is_whitespace).unwrap_or(text.len());
+        return (end > 0).then(|| (Cow::Borrowed(&text[..end]), &text[end..]));
+    };
+    let mut word = String::new();
+    let mut characters = quoted.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '"' => return Some((Cow::Owned(word), &quoted[at + 1..])),
+            '\\' => word.extend(characters.next().map(|(_, escaped)| escaped)),
+            character => word.push(character),
+        }
+    }
+    wipe(word.into_bytes());
+    None
+}
+
+/// Finds `machine HOST login USER password SECRET`.
 fn search_netrc(text: &str, host: &str, user: &str) -> Option<String> {
     let mut machine = false;
     let mut login = false;
-    let mut words = text.split_whitespace();
+    let mut rest = text;
+    let mut words = std::iter::from_fn(|| {
+        let (word, after) = netrc_word(rest)?;
+        rest = after;
+        Some(word)
+    });
     while let Some(word) = words.next() {
-        match word {
+        match word.as_ref() {
             "machine" => {
                 machine = words.next()? == host;
                 login = false;
@@ -112,7 +140,10 @@ fn search_netrc(text: &str, host: &str, user: &str) -> Option<String> {
             "password" => {
                 let password = words.next()?;
                 if machine && login {
-                    return Some(password.to_owned());
+                    return Some(password.into_owned());
+                }
+                if let Cow::Owned(other) = password {
+                    wipe(other.into_bytes());
                 }
             }
             _ => {}
@@ -131,5 +162,19 @@ mod tests {
             "machine a login x password 1\nmachine nas\n  login bob password 2\n  login alice password 3\n";
         assert_eq!(search_netrc(text, "nas", "alice").as_deref(), Some("3"));
         assert_eq!(search_netrc(text, "nas", "x"), None);
+    }
+
+    #[test]
+    fn netrc_password_in_quotes_has_white_space_and_quotes() {
+        for (written, password) in [
+            (r#""open Sesame 42""#, Some("open Sesame 42")),
+            (r#""a \" and a \\""#, Some(r#"a " and a \"#)),
+            (r#"pass"word"#, Some(r#"pass"word"#)),
+            (r#""without an end"#, None),
+        ] {
+            let text =
+                format!("machine a login x password \"1 2\" machine nas login alice password {written}\n");
+            assert_eq!(search_netrc(&text, "nas", "alice").as_deref(), password, "{written}");
+        }
     }
 }
