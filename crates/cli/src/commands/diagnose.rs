@@ -14,13 +14,13 @@ use sharebench_model::units::parse_duration;
 use sharebench_plan::url_of_typed_target;
 use sharebench_target::TargetUrl;
 
-use crate::commands::diagnose_text::{compared, text};
+use crate::commands::diagnose_text::{compared, next_step, text};
 use crate::exit::Failure;
 use crate::flags::login::LoginFlags;
 use crate::flags::work_dir::WorkDirFlag;
 use crate::monitoring::server_metrics::{ExporterUrl, ServerMetrics};
 use crate::next_step::with_next_step;
-use crate::output::{print_object, print_out, style};
+use crate::output::{line, print_object, print_out, style};
 use crate::run::environment::new_directory;
 use crate::run::interrupts::Interrupts;
 use crate::run::{named_targets, targets};
@@ -146,11 +146,12 @@ fn show(diagnosis: &Diagnosis, other: Option<&Diagnosis>, json: bool) -> Result<
         return Ok(());
     }
     print_out(&text(diagnosis, style()))?;
-    if let Some(other) = other {
-        print_out(&compared(&other.url, &differences, style()))?;
-        print_out(&format!("\n{}", text(other, style())))?;
-    }
-    Ok(())
+    let Some(other) = other else {
+        line(next_step(diagnosis));
+        return Ok(());
+    };
+    print_out(&compared(&other.url, &differences, style()))?;
+    print_out(&format!("\n{}", text(other, style()))).map(drop)
 }
 
 /// The same host by an address of the other family, if its name has addresses of both: first the address that a session

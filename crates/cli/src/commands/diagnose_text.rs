@@ -9,6 +9,7 @@ use sharebench_report::{Style, plain};
 use sharebench_stats::{Estimate, Interval};
 
 use super::lines::Lines;
+use crate::run::hint::shell_word;
 
 /// Columns of names of operations and of times.
 const NAME: usize = 17;
@@ -30,6 +31,16 @@ pub fn text(diagnosis: &Diagnosis, style: Style) -> String {
     let written = show_size(diagnosis.bytes_written);
     out.line(&format!("\ndiagnosed in {:.1} s; {written} written and removed", diagnosis.elapsed_s));
     out.text
+}
+
+/// The command after a diagnosis.
+pub fn next_step(diagnosis: &Diagnosis) -> String {
+    let url = shell_word(&plain(&diagnosis.url));
+    if diagnosis.verdict.findings.is_empty() {
+        format!("next: sharebench sweep {url} --quick    # its rates by size and test")
+    } else {
+        format!("next: change the setting, then: sharebench diagnose {url}")
+    }
 }
 
 /// Formats the differences of two systems.

@@ -9,7 +9,7 @@ use sharebench_report::{Screen, Style, columns};
 use sharebench_results::RunId;
 
 use crate::output::{line, print_object, print_out, style, terminal_size};
-use crate::run::hint::database_option;
+use crate::run::hint::{database_option, shell_word};
 
 /// Rows of the summary with the lines after it, on a terminal of any size.
 const MAX_ROWS: usize = 24;
@@ -108,6 +108,19 @@ impl FinishedRun<'_> {
         };
         if analysis.trust.iter().any(|line| has_warning(&line)) {
             return Some("sharebench doctor    # what disturbs measurements on this machine".to_owned());
+        }
+        match &analysis.systems[..] {
+            [one] => {
+                return Some(format!(
+                    "sharebench diagnose {}    # where its time goes",
+                    shell_word(&one.url)
+                ));
+            }
+            [one, two] if one.url != two.url => {
+                let [one, two] = [one, two].map(|system| shell_word(&system.url));
+                return Some(format!("sharebench diagnose {one} --against {two}    # why they differ"));
+            }
+            _ => {}
         }
         let database = database_option(self.store);
         if self.report.is_none() {
