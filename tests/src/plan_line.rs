@@ -20,8 +20,9 @@ const TOP: [&str; 11] = [
 const OF_RUN: [&str; 7] =
     ["password-file", "identity", "work-dir", "prometheus", "server-metrics", "db", "report"];
 /// Options without a value, and the value in a plan; none for those of `run`.
-const SWITCHES: [(&str, Option<&str>); 9] = [
+const SWITCHES: [(&str, Option<&str>); 10] = [
     ("quiet", None),
+    ("quick", Some("6")),
     ("json", None),
     ("dashboard", None),
     ("auto", Some("\"full\"")),
@@ -65,6 +66,7 @@ pub fn plan_of_line(line: &[&str]) -> Option<(String, Vec<String>)> {
             option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
         if let (Some((_, switched)), None) = (SWITCHES.iter().find(|(switch, _)| *switch == name), value) {
             match switched {
+                Some(value) if name == "quick" => write_field(&mut top, "repetitions", value),
                 None => rest.push((*word).to_owned()),
                 Some(value) => write_field(&mut fields, name, value),
             }
