@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(read("7/nfs"), Ok((run("7"), Some("nfs".into()))));
         assert_eq!(read("dir/A.db:last"), Ok((run("dir/A.db:last"), None)));
         assert_eq!(read("dir/A.db:last/a/b"), Ok((run("dir/A.db:last"), Some("a/b".into()))));
-        for name in ["smb (sign=required)", "smb (nas:4450)", "data (/a/data)", "nfs (far=20ms,100Mbit)"] {
+        for name in ["smb (sign=required)", "smb (nas:4450)", "data (/a/data)", "nfs (far=20ms/100Mbit)"] {
             assert_eq!(read(&format!("7/{name}")), Ok((run("7"), Some(name.into()))));
             assert_eq!(read(&format!("dir/A.db:7/{name}")), Ok((run("dir/A.db:7"), Some(name.into()))));
         }
