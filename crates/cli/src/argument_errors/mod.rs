@@ -196,7 +196,11 @@ mod tests {
         for (line, problem, hint) in [
             ("sharebench swep /mnt", "'swep' is no command", "did you mean 'sweep'?"),
             ("sharebench smb://nas/s", "is no command", "sharebench sweep smb://nas/s"),
-            ("sharebench sweep", "not provided: <TARGET>", "for example: sharebench sweep /mnt/nas"),
+            (
+                "sharebench sweep",
+                "not provided: <TARGET>",
+                "for example: sharebench sweep smb://alice@nas/share",
+            ),
             (
                 "sharebench sweep /mnt --repetitions ten",
                 "'ten' for '--repetitions <N>'",
