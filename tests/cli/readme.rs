@@ -11,18 +11,20 @@ use std::path::Path;
 use std::time::Duration;
 use std::{env, fs};
 
-use sharebench_tests::{Ganesha, GaneshaOptions, Sharebench, Smbd, SmbdOptions, Terminal, needs};
+use sharebench_tests::{
+    Ganesha, GaneshaOptions, Sharebench, SlowCall, SlowCalls, Smbd, SmbdOptions, Terminal, needs,
+};
 
 /// How README names both servers.
 const SAMBA: &str = "smb://alice@nas/share";
 const GANESHA: &str = "nfs://nas/export";
-/// The planted cause, and last night's change: each write waits for the disk.
+/// The planted cause, and last night's change: each write waits for storage that needs 2 ms.
 const SLOW: &str = " sync always = yes\n";
 /// Opens a block: the word that the shown part of the output begins with, and how many lines it has at most. The command follows.
 const OPEN: &str = "```console from=";
 const CLOSE: &str = "```\n";
 /// Columns and rows of the terminal.
-const SCREEN: (u32, u32) = (80, 24);
+const SCREEN: (u32, u32) = (100, 24);
 /// Lines above the screen that are read too.
 const HISTORY: u32 = 200;
 /// A command of README ends within this time, also on a machine that is busy.
@@ -31,7 +33,7 @@ const DEADLINE: Duration = Duration::from_mins(10);
 /// The plan of the nightly job.
 fn nightly(url: &str) -> String {
     format!(
-        "repetitions = 6\nmin_sample_time = \"100ms\"\n[[target]]\nname = \"nas\"\nurl = \"{url}\"\n\
+        "repetitions = 10\nmin_sample_time = \"200ms\"\n[[target]]\nname = \"nas\"\nurl = \"{url}\"\n\
          [sweep]\nfile_sizes = [\"1MiB\"]\nrecord_sizes = [\"64KiB\"]\ntests = [\"write\", \"read\"]\n"
     )
 }
@@ -73,7 +75,8 @@ fn excerpt(screen: &str, Block { from, lines: most, .. }: &Block, names: &[(Stri
     let end = lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
     let mut text: String = lines[..end.min(*most)].iter().flat_map(|line| [*line, "\n"]).collect();
     if end > *most {
-        text += "...\n";
+        text.truncate(text.trim_end().len());
+        text += "\n...\n";
     }
     for (real, shown) in names {
         text = text.replace(real, shown);
@@ -83,7 +86,7 @@ fn excerpt(screen: &str, Block { from, lines: most, .. }: &Block, names: &[(Stri
 
 #[test]
 fn readme_shows_what_its_commands_print() {
-    needs!(Smbd::NEEDS, Ganesha::NEEDS, Terminal::NEEDS);
+    needs!(Smbd::NEEDS, SlowCalls::NEEDS, Ganesha::NEEDS, Terminal::NEEDS);
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
     let text = fs::read_to_string(&readme).unwrap();
     let shown = blocks(&text);
@@ -93,7 +96,8 @@ fn readme_shows_what_its_commands_print() {
         Some(program) => Sharebench::of(program.to_str().unwrap()).unwrap(),
         None => Sharebench::new().unwrap(),
     };
-    let mut smbd = Smbd::start(&SmbdOptions::default()).unwrap();
+    let storage = SlowCalls::new(SlowCall::Sync, 2_000).unwrap();
+    let mut smbd = Smbd::start(&SmbdOptions { slow: Some(storage), ..SmbdOptions::default() }).unwrap();
     let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
     let names = [(smbd.url("", ""), SAMBA), (ganesha.url("", ""), GANESHA)];
     sharebench.write("password", Smbd::PASSWORD).unwrap();
@@ -109,7 +113,8 @@ fn readme_shows_what_its_commands_print() {
         if arguments.starts_with("gate") {
             smbd.restart_with("").unwrap();
             // The first run is the baseline on any machine.
-            let _ = sharebench.run(&["gate", "nightly.toml"]).unwrap().expect_success();
+            let _ =
+                sharebench.run(&["gate", "nightly.toml", "--max-slower", "20%"]).unwrap().expect_success();
         }
         smbd.restart_with(if is_slow { SLOW } else { "" }).unwrap();
         let line = format!("{arguments} --password-file password");
