@@ -146,12 +146,12 @@ fn mistakes_in_varied_options_and_reports_are_named() {
         (
             &["load", "nfs://nas/x", "--vary", "far=20"],
             USAGE,
-            &["--vary far=", "'20' is no distance", "20ms/100Mbit"],
+            &["--vary far=", "'20' is not a distance", "20ms/100Mbit"],
         ),
         (
             &["depth", "nfs://nas/x", "--vary", "far=100Mbit"],
             USAGE,
-            &["--vary far=", "'100Mbit' is no distance"],
+            &["--vary far=", "'100Mbit' is not a distance"],
         ),
         (&["sweep", "nfs://nas/x", "--vary", "far=1ms,2ms,1ms"], USAGE, &["--vary", "1ms is listed twice"]),
         (

@@ -59,7 +59,7 @@ const MISTAKES: [&str; 60] = [
     "sweep",
     "show 1 2",
     "export 1",
-    "export 1 --format pdf",
+    "sweep ./here --report x.pdf",
     "report 1 -o x.docx",
     "sweep ./here --json --quiet",
     "sweep ./here --repetition 6",
@@ -70,7 +70,7 @@ const MISTAKES: [&str; 60] = [
     "serve ./here --nfs 24101",
     "sweep ./here --file-sizes huge",
     "sweep ./here --file-sizes 20TiB",
-    "sweep ./here --file-sizes 16TiB --record-sizes 1MiB",
+    "sweep ./here --file-sizes 16TiB --record-sizes 1MiB --jobs 64",
     "sweep ./here --file-sizes 4KiB --record-sizes 64KiB",
     "sweep ./here --precision 2",
     "sweep ./here --time-budget 10",
@@ -91,7 +91,7 @@ const MISTAKES: [&str; 60] = [
     "sweep smb://lab@nas/share?dialekt=3",
     "sweep ./nowhere",
     "sweep nas",
-    "sweep nfs4://no-such-host.invalid/export",
+    "sweep nfs4://HOST/export",
     "sweep smb://lab@HOST/share",
     "sweep @nas",
     "sweep ./here here/../here",
@@ -206,6 +206,8 @@ fn named_targets_are_measured_with_their_password_and_mistakes_in_the_file_are_p
     sharebench.write("plan.toml", "[[target]]\nurl = '@nas'\n[sweep]\nfile_sizes = ['64KiB']\n").unwrap();
     let probed = run(&["probe", "@nas"]).expect_success();
     assert!(probed.stdout.contains("usable: yes"), "{}", probed.text());
+    let surveyed = run(&["learn", "@nas", "-o", "-"]);
+    assert!(surveyed.text().contains("no file has content"), "{}", surveyed.text());
     assert_eq!(run(&["completions", "--targets"]).expect_success().stdout, "@nas\n@nfs\n");
     for (line, words) in [
         (

@@ -13,9 +13,9 @@ use crate::need::Need;
 use crate::program::{PATIENCE, Program, poll, run};
 use crate::scratch::Scratch;
 
-/// A datagram that follows the last packets of a capture: its content, and where it is sent.
+/// The datagram that follows the last packets of a capture, and where it is sent: nobody listens there.
 const MARKER: &[u8] = b"sharebench: the last packet of this capture";
-const MARKED: &str = "127.0.0.1:9";
+const DISCARD: &str = "127.0.0.1:9";
 
 /// A running capture of all packets to and from one TCP port of the loopback interface.
 #[derive(Debug)]
@@ -23,10 +23,9 @@ pub struct Capture {
     program: Program,
     scratch: Scratch,
     port: u16,
-    interface: &'static str,
+    /// Sends the last packet; other captures do not see it. None on an interface without addresses.
+    marker: Option<UdpSocket>,
 }
-
-const LOOPBACK: &str = "lo";
 
 /// A finished capture.
 #[derive(Debug)]
@@ -97,21 +96,23 @@ impl Capture {
     }
 
     /// Starts capturing all frames on an Ethernet interface.
-    pub fn start_on(interface: &'static str) -> io::Result<Self> {
-        Self::start_with(interface, 0, "")
+    pub fn start_on(interface: &str) -> io::Result<Self> {
+        Self::start_with(interface, 0, "", None)
     }
 
     fn start_filtered(port: u16, filter: &str) -> io::Result<Self> {
-        Self::start_with(LOOPBACK, port, &format!("({filter}) or udp dst port 9"))
+        let marker = UdpSocket::bind("127.0.0.1:0")?;
+        let filter = format!("({filter}) or udp src port {}", marker.local_addr()?.port());
+        Self::start_with("lo", port, &filter, Some(marker))
     }
 
-    fn start_with(interface: &'static str, port: u16, filter: &str) -> io::Result<Self> {
+    fn start_with(interface: &str, port: u16, filter: &str, marker: Option<UdpSocket>) -> io::Result<Self> {
         let scratch = Scratch::new("capture")?;
         let file = scratch.file("packets.pcapng");
         let line = ["dumpcap", "-q", "-i", interface, "-f", filter, "-B", "256", "-s", "0", "-w", &file];
         let mut program = Program::start(&line, &[], &scratch.path().join("log"))?;
         program.wait_for_output("File: ", PATIENCE)?;
-        Ok(Self { program, scratch, port, interface })
+        Ok(Self { program, scratch, port, marker })
     }
 
     /// Stops the capture while packets still come. Dropped packets are an error, because the counts would be wrong.
@@ -125,9 +126,9 @@ impl Capture {
         // The last packets may still be on their way from the ring to the file.
         let file = self.scratch.path().join("packets.pcapng");
         let length = || fs::metadata(&file).map_or(0, |data| data.len());
-        if self.interface == LOOPBACK {
+        if let Some(marker) = &self.marker {
             let before = length();
-            UdpSocket::bind("127.0.0.1:0")?.send_to(MARKER, MARKED)?;
+            marker.send_to(MARKER, DISCARD)?;
             if !poll(PATIENCE, || contains_after(&file, before, MARKER).unwrap_or(false)) {
                 return Err(io::Error::other("the last packet did not reach the capture"));
             }

@@ -36,7 +36,7 @@ fn next_step(error: &ConnectError) -> String {
             "check that the server is on, and firewalls on the way: ping the host".to_owned()
         }
         (UrlPart::Port, ErrorClass::Disconnected) if error.detail.contains("no server listens") => {
-            "start the server, or write its port: smb://alice@nas:4450/share".to_owned()
+            "start the server, or write its port after the host: HOST:PORT".to_owned()
         }
         (UrlPart::Port, ErrorClass::Timeout) => "check firewalls on the way, or raise --timeout".to_owned(),
         (UrlPart::Credentials, ErrorClass::Refused) => {
@@ -60,6 +60,7 @@ mod tests {
         };
         let url = "smb://a@nas/s?sign=off";
         assert!(step(url, UrlPart::Port, ErrorClass::Disconnected).contains("start the server"));
+        assert!(step(url, UrlPart::Host, ErrorClass::NotFound).contains("correct the name of the host"));
         assert!(step(url, UrlPart::Port, ErrorClass::Protocol).contains("probe \"smb://a@nas/s?sign=off\""));
         assert!(step(url, UrlPart::Share, ErrorClass::NotFound).contains("sharebench probe"));
         let named = ConnectError {

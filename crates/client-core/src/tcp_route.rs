@@ -98,7 +98,7 @@ mod tests {
         for (query, word) in [
             ("?nodelay=yes", "nodelay=yes: the choices are on and off"),
             ("?nodelay=off&far=20ms", "use one of the two"),
-            ("?far=20", "'20' is no distance"),
+            ("?far=20", "'20' is not a distance"),
         ] {
             let error = route(query).unwrap_err().to_string();
             assert!(error.contains(word), "{query}: {error}");

@@ -49,7 +49,7 @@ pub(crate) fn read(text: &str) -> Result<Source, ImportError> {
 fn result(line: &str) -> Result<Option<SourceStep>, String> {
     let words: Vec<&str> = line.split_whitespace().filter(|word| *word != ":").collect();
     let [phase, rate, unit, "time", seconds, ..] = words.as_slice() else {
-        return Err(format!("'{}' is no phase with rate, unit and time", line.trim()));
+        return Err(format!("'{}' is not a phase with rate, unit and time", line.trim()));
     };
     // Bytes(1000) multiplies by 1000: kIOPS in operations.
     let (factor, in_bytes) = match *unit {

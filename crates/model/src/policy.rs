@@ -100,7 +100,7 @@ impl FromStr for CachePolicy {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known =
-            || format!("'{text}' is no cache policy; known are {}", Self::ALL.map(Self::name).join(", "));
+            || format!("'{text}' is not a cache policy; known are {}", Self::ALL.map(Self::name).join(", "));
         Self::ALL.into_iter().find(|policy| policy.name() == text).ok_or_else(known)
     }
 }
@@ -110,7 +110,7 @@ impl FromStr for SyncPolicy {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known =
-            || format!("'{text}' is no sync policy; known are {}", Self::ALL.map(Self::name).join(", "));
+            || format!("'{text}' is not a sync policy; known are {}", Self::ALL.map(Self::name).join(", "));
         Self::ALL.into_iter().find(|policy| policy.name() == text).ok_or_else(known)
     }
 }

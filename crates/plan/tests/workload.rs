@@ -81,7 +81,7 @@ const SPOILT: [(&str, &str, &str); 48] = [
     (
         "size = 'lognormal(16KiB,256KiB)'",
         "size = 'huge'",
-        "line 15: workload.files.0.size: 'huge' is no size; write 4KiB, 1KiB..64KiB",
+        "line 15: workload.files.0.size: 'huge' is not a size; write 4KiB, 1KiB..64KiB",
     ),
     (
         "size = 'lognormal(16KiB,256KiB)'",
@@ -217,9 +217,9 @@ const SPOILT: [(&str, &str, &str); 48] = [
     (
         "think = 'lognormal 1s 5s'",
         "think = 'gamma 1s'",
-        "line 7: load.think: 'gamma' is no law of think times; known are constant, exp",
+        "line 7: load.think: 'gamma' is not a law of think times; known are constant, exp",
     ),
-    ("users = [1]", "workload = 'yours'", "line 4: load.workload: 'yours' is no preset"),
+    ("users = [1]", "workload = 'yours'", "line 4: load.workload: 'yours' is not a preset"),
     ("users = [1]", "find_knee = true", "load.slo: a knee needs an objective\n    hint: such as slo"),
     (
         "users = [1]",

@@ -72,7 +72,7 @@ fn parse_round_trip(text: &str) -> Result<Duration, DistanceError> {
     if text == "0" {
         return Ok(Duration::ZERO);
     }
-    let expected = || DistanceError(format!("'{text}' is no distance; write 20ms, 20ms/100Mbit or 0"));
+    let expected = || DistanceError(format!("'{text}' is not a distance; write 20ms, 20ms/100Mbit or 0"));
     let round_trip = parse_duration(text).map_err(|_| expected())?;
     if round_trip > MAX_ROUND_TRIP {
         return Err(DistanceError(format!(

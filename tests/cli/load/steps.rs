@@ -91,7 +91,7 @@ fn every_preset_parses_with_the_flags_of_the_documentation_and_prints_its_source
     }
     let wrong = sharebench.run(&["load", ".", "--preset", "ofice"]).unwrap();
     assert!(
-        wrong.code == Some(2) && wrong.stderr.contains("--preset ofice: 'ofice' is no preset"),
+        wrong.code == Some(2) && wrong.stderr.contains("--preset ofice: 'ofice' is not a preset"),
         "{}",
         wrong.text()
     );

@@ -102,14 +102,14 @@ fn unknown_command(error: &Error, words: &[String]) -> (String, String) {
     let typed = text(error, ContextKind::InvalidSubcommand);
     if typed.contains(['/', '\\', '@']) {
         let hint = format!("name a command before the target: sharebench sweep {}", shell_word(&typed));
-        return (format!("'{typed}' is no command"), hint);
+        return (format!("'{typed}' is not a command"), hint);
     }
     let near = texts(error, ContextKind::SuggestedSubcommand);
     let hint = match near.first() {
         Some(near) => format!("did you mean '{near}'? `sharebench --help` lists the commands"),
         None => format!("`{} --help` lists the commands", name(&command_of(words))),
     };
-    (format!("'{typed}' is no command"), hint)
+    (format!("'{typed}' is not a command"), hint)
 }
 
 /// A value that is none of a list, or a missing one.
@@ -194,8 +194,8 @@ mod tests {
     #[test]
     fn an_error_names_the_argument_and_a_valid_one() {
         for (line, problem, hint) in [
-            ("sharebench swep /mnt", "'swep' is no command", "did you mean 'sweep'?"),
-            ("sharebench smb://nas/s", "is no command", "sharebench sweep smb://nas/s"),
+            ("sharebench swep /mnt", "'swep' is not a command", "did you mean 'sweep'?"),
+            ("sharebench smb://nas/s", "is not a command", "sharebench sweep smb://nas/s"),
             (
                 "sharebench sweep",
                 "not provided: <TARGET>",

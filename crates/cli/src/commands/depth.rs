@@ -8,7 +8,9 @@ use crate::commands::cell_args::CellArgs;
 use crate::commands::from_flags::{flat, resolve};
 use crate::exit::Failure;
 use crate::flags::heading;
-use crate::flags::short_help::ShortHelp;
+use crate::flags::short_help::{
+    DATABASE, PASSWORD_FILE, PRECISION, QUICK, REPORT, ShortHelp, TIME_BUDGET, VARY,
+};
 
 /// What `depth -h` shows.
 pub const DEPTH_SHORT_HELP: ShortHelp = ShortHelp {
@@ -17,13 +19,13 @@ pub const DEPTH_SHORT_HELP: ShortHelp = ShortHelp {
         ("record_sizes", "Bytes per operation, such as 4KiB,64KiB"),
         ("depths", "Queue depths, such as 1,2,4,8"),
         ("tests", "Tests, such as read,random-write"),
-        ("quick", "6 repetitions of each cell"),
-        ("precision", "Repeat until intervals are at most ±PERCENT"),
-        ("time_budget", "Measure for TIME in total"),
-        ("vary", "Values of URL options: sign=off,required"),
-        ("password_file", "Read the password from the first line of FILE"),
-        ("db", "Results database"),
-        ("report", "Also write an HTML report to FILE"),
+        QUICK,
+        PRECISION,
+        TIME_BUDGET,
+        VARY,
+        PASSWORD_FILE,
+        DATABASE,
+        REPORT,
     ],
     examples: "Examples:
   sharebench depth smb://alice@nas/share /mnt/nas /srv/disk
@@ -64,5 +66,5 @@ pub fn plan(args: &DepthArgs) -> Result<ResolvedPlan, Failure> {
         tests: args.axes.tests.as_deref().map(<[_]>::concat),
         policies: args.policies.typed(),
     };
-    resolve(&Plan { depth: Some(depth), ..args.plan_without_grid("depth")? })
+    resolve::<DepthArgs>(&Plan { depth: Some(depth), ..args.plan_without_grid("depth")? })
 }

@@ -33,13 +33,13 @@ pub fn text(diagnosis: &Diagnosis, style: Style) -> String {
     out.text
 }
 
-/// The command after a diagnosis.
+/// The command after a diagnosis; a share that was not written gets none that writes.
 pub fn next_step(diagnosis: &Diagnosis) -> String {
     let url = shell_word(&plain(&diagnosis.url));
-    if diagnosis.verdict.findings.is_empty() {
+    if diagnosis.verdict.findings.is_empty() && diagnosis.bytes_written > 0 {
         format!("next: sharebench sweep {url} --quick    # its rates by size and test")
     } else {
-        format!("next: change the setting, then: sharebench diagnose {url}")
+        format!("next: sharebench diagnose {url}    # again, after a change")
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use clap::{Args, Command};
 use sharebench_plan::{Mistakes, Plan, ResolvedPlan, TypedTarget, Values};
 
 use crate::exit::Failure;
@@ -55,30 +56,10 @@ pub fn preset_or_file(flag: &str, name: &str) -> Result<Plan, Failure> {
     loadfile::read_into(Plan { title: Some(name.to_owned()), ..plan }, Path::new(name))
 }
 
-/// Fields that have no option: mistakes name them as plan files do.
-const PLAN_ONLY: [&str; 17] = [
-    "align",
-    "batch",
-    "count",
-    "displace",
-    "distance",
-    "keep_users",
-    "min_sample_time",
-    "name_lengths",
-    "ramp",
-    "server_disk_stat",
-    "slice_time",
-    "stream_buffer",
-    "stride",
-    "tree_depth",
-    "tree_fan_out",
-    "users_per_session",
-    "visit",
-];
-
-/// Resolves a plan. Mistakes name the option instead of the key of the plan.
-pub fn resolve(plan: &Plan) -> Result<ResolvedPlan, Failure> {
+/// Resolves a plan that options of a command made. Mistakes name the option, if the command has one for the key of the plan.
+pub fn resolve<Options: Args>(plan: &Plan) -> Result<ResolvedPlan, Failure> {
     plan.resolve().map_err(|Mistakes(mut mistakes)| {
+        let options = Options::augment_args(Command::new("options"));
         for mistake in &mut mistakes {
             if mistake.field == "workload.loadfile" && mistake.line.is_none() {
                 mistake.field = "--loadfile".into();
@@ -94,8 +75,13 @@ pub fn resolve(plan: &Plan) -> Result<ResolvedPlan, Failure> {
                 "precision" => "--precision".into(),
                 "file_size" if mistake.field.starts_with("io500.") => "--file-sizes".into(),
                 "cold" => "--cache-probes".into(),
-                name if PLAN_ONLY.contains(&name) => continue,
-                name => format!("--{}", name.replace('_', "-")),
+                name => {
+                    let name = name.replace('_', "-");
+                    if options.get_arguments().all(|option| option.get_long() != Some(&name)) {
+                        continue;
+                    }
+                    format!("--{name}")
+                }
             };
         }
         Failure::usage(Mistakes(mistakes).to_string().replacen("the plan has", "the arguments have", 1))

@@ -121,6 +121,8 @@ fn share(args: &LearnArgs) -> Result<Option<String>, Failure> {
     let share_of = |source: &Path| -> Result<Option<String>, Failure> {
         match source.to_str() {
             None | Some("-") => Ok(None),
+            // A named target; a file of that name is ./@NAME.
+            Some(text) if text.starts_with('@') => Ok(Some(text.to_owned())),
             Some(text) if source.is_dir() => Ok(Some(text.to_owned())),
             Some(_) if source.exists() => Ok(None),
             Some(text) => {

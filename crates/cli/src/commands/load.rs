@@ -11,7 +11,7 @@ use crate::exit::Failure;
 use crate::flags::heading;
 use crate::flags::plan_flags::PlanFlags;
 use crate::flags::run_flags::RunFlags;
-use crate::flags::short_help::ShortHelp;
+use crate::flags::short_help::{PASSWORD_FILE, REPORT, ShortHelp, VARY};
 use crate::run::loadfile;
 use crate::run::replay_pace::ReplayPace;
 
@@ -26,9 +26,9 @@ pub const LOAD_SHORT_HELP: ShortHelp = ShortHelp {
         ("until_stress", "Add steps until throughput falls"),
         ("find_knee", "Search the highest rate that meets --slo"),
         ("slo", "Objectives, such as 'p95<20ms'"),
-        ("vary", "Values of URL options: sign=off,required"),
-        ("password_file", "Read the password from the first line of FILE"),
-        ("report", "Also write an HTML report to FILE"),
+        VARY,
+        PASSWORD_FILE,
+        REPORT,
     ],
     examples: "Examples:
   sharebench load smb://alice@nas/share --preset office --users 5,10,20
@@ -175,7 +175,7 @@ pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
         keep_users: usual.keep_users,
     };
     let title = preset.title.as_deref().or(flags.loadfile.as_deref()).unwrap_or("load");
-    resolve(&Plan {
+    resolve::<LoadArgs>(&Plan {
         repetitions: flags.repetitions.or(preset.repetitions),
         load: Some(load),
         workload: preset.workload,

@@ -11,7 +11,9 @@ use crate::commands::cell_args::CellArgs;
 use crate::commands::from_flags::{flat, resolve};
 use crate::exit::Failure;
 use crate::flags::heading;
-use crate::flags::short_help::ShortHelp;
+use crate::flags::short_help::{
+    DATABASE, PASSWORD_FILE, PRECISION, QUICK, REPORT, ShortHelp, TIME_BUDGET, VARY,
+};
 
 /// What `sweep -h` shows.
 pub const SWEEP_SHORT_HELP: ShortHelp = ShortHelp {
@@ -21,13 +23,13 @@ pub const SWEEP_SHORT_HELP: ShortHelp = ShortHelp {
         ("tests", "Tests or groups, such as read,write or metadata"),
         ("depths", "Queue depths: operations in flight per job"),
         ("jobs", "Jobs at once"),
-        ("quick", "6 repetitions of each cell"),
-        ("precision", "Repeat until intervals are at most ±PERCENT"),
-        ("time_budget", "Measure for TIME in total"),
-        ("vary", "Values of URL options: sign=off,required"),
-        ("password_file", "Read the password from the first line of FILE"),
-        ("db", "Results database"),
-        ("report", "Also write an HTML report to FILE"),
+        QUICK,
+        PRECISION,
+        TIME_BUDGET,
+        VARY,
+        PASSWORD_FILE,
+        DATABASE,
+        REPORT,
     ],
     examples: "Examples:
   sharebench sweep smb://alice@nas/share nfs://nas/export /mnt/nas --quick
@@ -104,7 +106,7 @@ pub fn plan(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
         None => (None, (None, None)),
         Some([SweepTestName::Preset(SweepPreset::Io500)]) => {
             let io500 = Some(io500(axes, &args.policies.typed())?);
-            return resolve(&Plan { io500, ..args.plan_without_grid("io500")? });
+            return resolve::<SweepArgs>(&Plan { io500, ..args.plan_without_grid("io500")? });
         }
         Some([SweepTestName::Preset(SweepPreset::Metadata(preset))]) => (Some(*preset), (None, None)),
         Some(names) => (None, SweepTest::divided(&single_tests(names)?)),
@@ -135,7 +137,7 @@ pub fn plan(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
         metadata,
         ..Sweep::default()
     };
-    resolve(&Plan { sweep: Some(sweep), ..args.plan_without_grid("sweep")? })
+    resolve::<SweepArgs>(&Plan { sweep: Some(sweep), ..args.plan_without_grid("sweep")? })
 }
 
 /// The tests of several names. Names that set the axes of their tests stand alone.

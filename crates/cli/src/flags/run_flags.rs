@@ -1,5 +1,6 @@
 //! The options of every command that runs a plan against targets of the user.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -23,6 +24,17 @@ pub struct RunFlags {
     #[command(flatten)]
     pub output: OutputFlags,
     /// Also write an HTML report to FILE.
-    #[arg(long, value_name = "FILE", help_heading = heading::OUTPUT)]
+    #[arg(long, value_name = "FILE", help_heading = heading::OUTPUT, value_parser = page)]
     pub report: Option<PathBuf>,
+}
+
+/// A file for a page: the extension says what it is to whoever opens it.
+fn page(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let extension = path.extension().map(OsStr::to_ascii_lowercase);
+    match extension.as_ref().and_then(|extension| extension.to_str()) {
+        Some("html" | "htm") => Ok(path),
+        _ => Err("write a name that ends with .html; `sharebench report RUN -o FILE.xlsx` writes a workbook"
+            .to_owned()),
+    }
 }

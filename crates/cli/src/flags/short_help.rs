@@ -10,6 +10,14 @@ pub struct ShortHelp {
     pub examples: &'static str,
 }
 
+pub const QUICK: (&str, &str) = ("quick", "6 repetitions of each cell");
+pub const PRECISION: (&str, &str) = ("precision", "Repeat until intervals are at most ±PERCENT");
+pub const TIME_BUDGET: (&str, &str) = ("time_budget", "Measure for TIME in total");
+pub const VARY: (&str, &str) = ("vary", "Values of URL options: sign=off,required");
+pub const PASSWORD_FILE: (&str, &str) = ("password_file", "Read the password from the first line of FILE");
+pub const DATABASE: (&str, &str) = ("db", "Results database");
+pub const REPORT: (&str, &str) = ("report", "Also write an HTML report to FILE");
+
 impl ShortHelp {
     /// Puts the usual options into the first group of both helps, and hides the others from `-h`.
     pub fn apply(&self, command: Command) -> Command {

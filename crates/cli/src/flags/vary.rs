@@ -269,7 +269,7 @@ mod tests {
                 &["'of' is not a value", "smb:// takes auto, required and off", "did you mean 'off'?"],
             ),
             ("channels=65", "smb://nas/x", &["'65' is not a value", "smb:// takes 1 to 32"]),
-            ("far=20", "nfs://nas/x", &["'20' is no distance", "20ms/100Mbit"]),
+            ("far=20", "nfs://nas/x", &["'20' is not a distance", "20ms/100Mbit"]),
             ("compound=off", "nfs://nas/x?vers=4.2&compound=off", &["compound= already"]),
             ("compound=on,off,on", "nfs://nas/x?vers=4.2", &["on is listed twice"]),
             ("sign", "smb://nas/x", &["write NAME=VALUE"]),

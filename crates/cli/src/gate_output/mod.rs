@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use sharebench_analysis::{GateLine, GateVerdict};
-use sharebench_report::plain;
+use sharebench_report::{plain, wrap};
 use sharebench_results::RunId;
 
 use crate::exit::Failure;
 use crate::files;
 use crate::flags::gate_output::GateOutputFlags;
 use crate::flags::output::OutputFlags;
-use crate::output::{line, print_object, print_out};
+use crate::output::{line, print_object, print_out, style};
 use crate::run::hint::database_option;
 
 /// Name and version of the JSON document of a verdict.
@@ -48,16 +48,20 @@ impl GateReport {
         self.run.map(|run| format!("sharebench show {run}{}", database_option(&self.store)))
     }
 
-    /// The verdict for the terminal.
-    fn text(&self) -> String {
-        let mut text = format!("GATE  {}\n", plain(&self.verdict.text));
+    /// The verdict for a terminal of this width.
+    fn text(&self, width: usize) -> String {
+        let labelled = |label: &str, text: &str| {
+            let lines = wrap(&plain(text), width.saturating_sub(label.len()), 0);
+            format!("{label}{}\n", lines.join(&format!("\n{}", " ".repeat(label.len()))))
+        };
+        let mut text = labelled("GATE  ", &self.verdict.text);
         if !self.verdict.decides.is_empty() {
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "decides: {}", plain(&self.verdict.decides));
+            text += &labelled("decides: ", &self.verdict.decides);
         }
         let name = |line: &GateLine| plain(&line.name());
         let width = self.verdict.lines.iter().map(|line| name(line).chars().count()).max().unwrap_or(0);
         for line in self.verdict.lines.iter().take(MAX_SHOWN) {
+            // Writing to a String cannot fail.
             let _ = writeln!(text, "  {:<width$}  {:<12}  {}", name(line), line.outcome.word(), line.change);
         }
         let more = self.verdict.lines.len().saturating_sub(MAX_SHOWN);
@@ -65,7 +69,7 @@ impl GateReport {
             let _ = writeln!(text, "  and {more} more");
         }
         for finding in self.verdict.findings.iter().take(MAX_SHOWN / 3) {
-            let _ = writeln!(text, "- {}", plain(finding));
+            text += &labelled("- ", finding);
         }
         text
     }
@@ -125,7 +129,7 @@ impl<'a> OutputFiles<'a> {
         if self.json {
             report.print_object();
         } else {
-            print_out(&report.text())?;
+            print_out(&report.text(style().width.unwrap_or(usize::MAX)))?;
         }
         if self.github {
             let annotations = github::annotations(report);
@@ -192,9 +196,11 @@ mod tests {
 
     #[test]
     fn summary_has_the_verdict_first_and_at_most_twenty_lines() {
-        let text = report(GateOutcome::Slower, 40).text();
+        let text = report(GateOutcome::Slower, 40).text(usize::MAX);
         assert!(text.starts_with("GATE  slower: smb <read>\n") && text.lines().count() <= 20, "{text}");
-        assert!(report(GateOutcome::Passed, 1).text().contains("passed        -10 % [-12 %, -8.0 %]"));
+        assert!(
+            report(GateOutcome::Passed, 1).text(usize::MAX).contains("passed        -10 % [-12 %, -8.0 %]")
+        );
     }
 
     #[test]

@@ -28,10 +28,9 @@ impl FromStr for ReplayPace {
             _ => {}
         }
         let factor = text.strip_prefix('x').and_then(|factor| factor.parse::<f64>().ok());
-        factor
-            .filter(|factor| FACTORS.contains(factor))
-            .map(Self::Stamps)
-            .ok_or_else(|| format!("'{text}' is no pace; write as-recorded, x2 (x0.01 to x1000) or closed"))
+        factor.filter(|factor| FACTORS.contains(factor)).map(Self::Stamps).ok_or_else(|| {
+            format!("'{text}' is not a pace; write as-recorded, x2 (x0.01 to x1000) or closed")
+        })
     }
 }
 

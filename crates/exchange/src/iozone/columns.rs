@@ -111,7 +111,7 @@ fn read_row(
     let wrong = |problem: String| ImportError::at(number, problem);
     let words = words(line);
     let [(_, file), (record_end, record), numbers @ ..] = words.as_slice() else {
-        return Err(wrong(format!("'{}' is no row of the table", line.trim())));
+        return Err(wrong(format!("'{}' is not a row of the table", line.trim())));
     };
     let file = kib(file).map_err(wrong)?;
     let record = kib(record).map_err(wrong)?;
@@ -152,6 +152,6 @@ fn read_row(
 pub(super) fn kib(text: &str) -> Result<u64, String> {
     match decimal(text) {
         Some((kib, 0)) if kib <= 1 << 50 => Ok(kib as u64),
-        _ => Err(format!("'{text}' is no size in kB")),
+        _ => Err(format!("'{text}' is not a size in kB")),
     }
 }

@@ -171,7 +171,7 @@ impl FromStr for Test {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|test| test.name() == text);
-        found.ok_or_else(|| format!("'{text}' is no test of records"))
+        found.ok_or_else(|| format!("'{text}' is not a test of records"))
     }
 }
 

@@ -105,7 +105,7 @@ impl FromStr for MetadataTest {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|test| test.name() == text);
-        found.ok_or_else(|| format!("'{text}' is no metadata test"))
+        found.ok_or_else(|| format!("'{text}' is not a metadata test"))
     }
 }
 

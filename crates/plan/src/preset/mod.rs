@@ -114,7 +114,7 @@ impl Plan {
         let known = PRESETS.map(|preset| preset.name);
         let near =
             nearest(preset, &known).map_or_else(String::new, |near| format!("did you mean '{near}'? "));
-        Err(format!("'{name}' is no preset; {near}`sharebench presets` lists all"))
+        Err(format!("'{name}' is not a preset; {near}`sharebench presets` lists all"))
     }
 }
 
@@ -186,7 +186,7 @@ mod tests {
     fn a_wrong_preset_parameter_or_value_is_named_with_what_is_permitted() {
         let frames = "its parameters are: format=2k|4k, rate=24|30";
         for (name, wrong, hint) in [
-            ("ofice", "'ofice' is no preset", "did you mean 'office'? `sharebench presets` lists all"),
+            ("ofice", "'ofice' is not a preset", "did you mean 'office'? `sharebench presets` lists all"),
             ("office:size=1", "preset office: 'size=1' is not permitted", "its parameters are: none"),
             ("frames-after-quantel:fps=30", "preset frames-after-quantel: 'fps=30' is not permitted", frames),
             (

@@ -289,7 +289,7 @@ impl Reader<'_> {
         let text = self.string(field, value)?;
         let found = Verify::NAMES.iter().find(|(name, _)| *name == text).map(|(_, verify)| *verify);
         if found.is_none() {
-            self.blame(field, value, &format!("'{text}' is no way to verify"), "stamps, full or off");
+            self.blame(field, value, &format!("'{text}' is not a way to verify"), "stamps, full or off");
         }
         found
     }

@@ -104,7 +104,7 @@ impl FromStr for Think {
         let known = ["constant", "exp", "exponential", "lognormal", "list", "burst", "every"];
         if !known.contains(&law) {
             return Err(format!(
-                "'{law}' is no law of think times; known are constant, exp, lognormal, list, burst and every"
+                "'{law}' is not a law of think times; known are constant, exp, lognormal, list, burst and every"
             ));
         }
         let wrong = || {

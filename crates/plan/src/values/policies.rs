@@ -104,7 +104,7 @@ mod tests {
         let shown = Plan::parse(text).unwrap_err().to_string();
         for word in [
             "line 5: sweep.cache",
-            "'direct' is no cache policy",
+            "'direct' is not a cache policy",
             "line 7: sweep.include",
             "known are close and flush",
         ] {

@@ -42,7 +42,7 @@ fn unknown(text: &str, further: impl IntoIterator<Item = &'static str>) -> Strin
         Some(name) => format!("did you mean '{name}'?"),
         None => format!("groups are {}", GROUPS.map(|group| group.0).join(", ")),
     };
-    format!("'{text}' is no test; {hint} (docs/measure/sweeps.md lists all)")
+    format!("'{text}' is not a test; {hint} (docs/measure/sweeps.md lists all)")
 }
 
 /// A test of a sweep: of the content of a file, or of names and attributes.

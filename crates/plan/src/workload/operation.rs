@@ -374,7 +374,7 @@ mod tests {
             ("close it", "close takes no arguments"),
             ("read x0", "write x1 to x1000000"),
             ("read 4KiB 8KiB", "there is a size already"),
-            ("read much", "is no size"),
+            ("read much", "is not a size"),
             ("lock all", "'lock own'"),
             ("unlock own", "unlock takes no arguments"),
             ("think", "such as 'think 5ms'"),

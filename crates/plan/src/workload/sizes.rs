@@ -132,7 +132,7 @@ impl FromStr for Sizes {
         let text = text.trim();
         let wrong = || {
             format!(
-                "'{text}' is no size; write 4KiB, 1KiB..64KiB, lognormal(16KiB,256KiB) (median and 95th percentile) \
+                "'{text}' is not a size; write 4KiB, 1KiB..64KiB, lognormal(16KiB,256KiB) (median and 95th percentile) \
                  or 1KiB:80,10KiB:20 (sizes with weights)"
             )
         };

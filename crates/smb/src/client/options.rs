@@ -362,7 +362,7 @@ mod tests {
             ("smb://nas/x?signing=aes-cmac&dialect=3.0", "dialect 3.1.1"),
             ("smb://nas/x?auth=krb5", "auto, kerberos and ntlm"),
             ("smb://nas/x?auth=kerberos&dialect=nt1", "SMB1 logs in with NTLM only"),
-            ("smb://nas/x?far=20", "'20' is no distance"),
+            ("smb://nas/x?far=20", "'20' is not a distance"),
         ] {
             let error = options(text).unwrap_err().to_string();
             assert!(error.contains(word), "{text}: {error}");
